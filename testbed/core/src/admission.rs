@@ -1,0 +1,234 @@
+//! Admission: queue, gate, feedback and controller wired together. One arm has one.
+//!
+//! ```text
+//! arrive -> queue -> admit: gate asks the window -> Ticket -> ... -> finish -> sample
+//!                             ^                                                   |
+//!                             +---------------- controller <- feedback <----------+
+//! ```
+//!
+//! After every call ask [`Admission::admit`] until it has no more, then [`Admission::next_wake`].
+
+use crate::control::{Controller, Decision, Update};
+use crate::event::Event;
+use crate::feedback::{Feedback, FeedbackConfig};
+use crate::gate::Gate;
+use crate::observe::Observer;
+use crate::queue::Queue;
+use crate::request::{Answer, Arm, Arrival, Sample, Ticket};
+use crate::time::{Nanos, Time};
+use crate::vitals::Vitals;
+
+/// Decides when each request of an arm may go, and tells the arm's controller what came back.
+#[derive(Debug)]
+pub struct Admission {
+    arm: Arm,
+    controller: Box<dyn Controller>,
+    gate: Gate,
+    queue: Queue,
+    feedback: Feedback,
+    vitals: Vitals,
+}
+
+impl Admission {
+    /// An idle admission. `max_waiting` bounds its queue.
+    pub fn new(
+        arm: Arm,
+        controller: Box<dyn Controller>,
+        max_waiting: usize,
+        feedback: &FeedbackConfig,
+    ) -> Self {
+        Self {
+            arm,
+            gate: Gate::new(controller.limit()),
+            controller,
+            queue: Queue::new(max_waiting),
+            feedback: Feedback::new(feedback),
+            vitals: Vitals::new(),
+        }
+    }
+
+    /// The load offers a request.
+    ///
+    /// # Errors
+    /// Hands it back when the queue is full; it has been counted as rejected.
+    pub fn arrive<O: Observer>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        observer: &mut O,
+    ) -> Result<(), Arrival> {
+        let arm = self.arm;
+        observer.on_event(
+            now,
+            &Event::Arrived {
+                arm,
+                arrival,
+                lag: now.since(arrival.planned),
+            },
+        );
+        self.queue.push(arrival).inspect_err(|&arrival| {
+            observer.on_event(now, &Event::Rejected { arm, arrival });
+        })
+    }
+
+    /// The next request that may go now, if there is one. It must be sent.
+    pub fn admit<O: Observer>(&mut self, now: Time, observer: &mut O) -> Option<Ticket> {
+        if !self.gate.is_open() {
+            return None;
+        }
+        self.enter(now, true, observer)
+    }
+
+    /// The next waiting request, whatever the window says: an input's end may flush past it.
+    pub fn admit_ungated<O: Observer>(&mut self, now: Time, observer: &mut O) -> Option<Ticket> {
+        self.enter(now, false, observer)
+    }
+
+    fn enter<O: Observer>(&mut self, now: Time, gated: bool, observer: &mut O) -> Option<Ticket> {
+        let arrival = self.queue.pop()?;
+        self.gate.enter();
+        let (in_flight, limit) = (self.gate.in_flight(), self.gate.limit());
+        let admitted = Event::Admitted {
+            arm: self.arm,
+            arrival,
+            wait: now.since(arrival.planned),
+            in_flight,
+            waiting: self.queue.len(),
+            limit,
+            gated,
+        };
+        observer.on_event(now, &admitted);
+        Some(Ticket {
+            arrival,
+            start: now,
+            in_flight_at_start: in_flight,
+            limit_at_start: limit,
+        })
+    }
+
+    /// A request came back, or failed, or was given up.
+    pub fn finish<O: Observer>(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        answer: &Answer,
+        observer: &mut O,
+    ) {
+        let sample = Sample {
+            start: ticket.start,
+            end: answer.end,
+            in_flight_at_start: ticket.in_flight_at_start,
+            in_flight_at_end: self.gate.in_flight(),
+            limit_at_start: ticket.limit_at_start,
+            outcome: answer.outcome,
+            bytes: answer.bytes,
+        };
+        self.gate.leave();
+        let finished = Event::Finished {
+            arm: self.arm,
+            arrival: ticket.arrival,
+            sample,
+            served: answer.served,
+            in_flight: self.gate.in_flight(),
+        };
+        observer.on_event(now, &finished);
+        if let Some(sample) = self.feedback.offer(now, sample) {
+            let decision = self.controller.on_sample(now, &sample);
+            self.take_over(now, decision, observer);
+        }
+    }
+
+    /// The next instant at which [`Admission::on_wake`] has something to do.
+    pub fn next_wake(&self) -> Option<Time> {
+        [self.feedback.next_wake(), self.controller.next_wake()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Does what is due at `now`: a drain of responses, a clock of the law.
+    pub fn on_wake<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        while let Some(sample) = self.feedback.take(now) {
+            let decision = self.controller.on_sample(now, &sample);
+            self.take_over(now, decision, observer);
+        }
+        if self.controller.next_wake().is_some_and(|due| due <= now) {
+            let decision = self.controller.on_wake(now);
+            self.take_over(now, decision, observer);
+        }
+    }
+
+    /// The run is over: what still waits will never run.
+    pub fn abandon<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        while let Some(arrival) = self.queue.pop() {
+            observer.on_event(
+                now,
+                &Event::Abandoned {
+                    arm: self.arm,
+                    arrival,
+                },
+            );
+        }
+    }
+
+    fn take_over<O: Observer>(&mut self, now: Time, decision: Decision, observer: &mut O) {
+        if let Decision::Updated(update) = decision {
+            self.gate.set_limit(update.limit);
+            self.tell(now, update, observer);
+        }
+    }
+
+    fn tell<O: Observer>(&mut self, now: Time, update: Update, observer: &mut O) {
+        self.vitals.clear();
+        self.controller.vitals(&mut self.vitals);
+        observer.on_event(
+            now,
+            &Event::Updated {
+                arm: self.arm,
+                update,
+                vitals: &self.vitals,
+            },
+        );
+    }
+
+    /// Tells observers where the controller starts, before the first request.
+    pub fn announce<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        let window = self.controller.window();
+        let limit = self.controller.limit();
+        self.tell(
+            now,
+            Update {
+                old: window,
+                new: window,
+                limit,
+                reason: "start",
+            },
+            observer,
+        );
+    }
+
+    /// Requests in flight.
+    pub const fn in_flight(&self) -> u32 {
+        self.gate.in_flight()
+    }
+
+    /// Requests that wait.
+    pub fn waiting(&self) -> u32 {
+        self.queue.len()
+    }
+
+    /// What is admitted now.
+    pub const fn limit(&self) -> u64 {
+        self.gate.limit()
+    }
+
+    /// The controller, to read.
+    pub fn controller(&self) -> &dyn Controller {
+        &*self.controller
+    }
+
+    /// The controller's baseline RTT, for a backend that is held at a gradient.
+    pub fn baseline_rtt(&self) -> Option<Nanos> {
+        self.controller.baseline_rtt()
+    }
+}

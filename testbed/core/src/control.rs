@@ -1,0 +1,159 @@
+//! Controllers: how many requests may be in flight.
+//!
+//! A controller is a plain state machine. It is told what came back, and it answers with its
+//! limit and a decision that is data. It knows no clock, no queue and no metric.
+//!
+//! To add one: write `control/<name>.rs` with a `Config` that implements [`Law`], and add one line
+//! to the registry below. `CONTRIBUTING.md` walks through it.
+
+use crate::request::Sample;
+use crate::time::{Nanos, Time};
+use crate::vitals::{VitalInfo, Vitals};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+
+/// A running law.
+pub trait Controller: Debug + Send {
+    /// The law's own value: what it computes with, in requests.
+    fn window(&self) -> f64;
+
+    /// How many requests it admits, at least 1.
+    fn limit(&self) -> u64;
+
+    /// A request ended at `now`.
+    fn on_sample(&mut self, now: Time, sample: &Sample) -> Decision;
+
+    /// The instant asked for by [`Controller::next_wake`] has come. A call at another instant is
+    /// harmless.
+    fn on_wake(&mut self, _now: Time) -> Decision {
+        Decision::Waiting
+    }
+
+    /// When the law wants to be woken, if it has a clock. Asked again after every call.
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+
+    /// The RTT that the law takes for an uncongested one, if it has such a notion and a value. A
+    /// backend that is held at a gradient follows it.
+    fn baseline_rtt(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// The law's inner numbers, the inputs of its last update among them.
+    fn vitals(&self, vitals: &mut Vitals);
+}
+
+/// What a law made of an input.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[must_use]
+pub enum Decision {
+    /// It took the input in and has not recomputed anything.
+    Waiting,
+    /// It recomputed its window.
+    Updated(Update),
+}
+
+/// A recomputation of the window, whether or not the value changed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Update {
+    /// The law's value before.
+    pub old: f64,
+    /// The law's value after.
+    pub new: f64,
+    /// What it admits after.
+    pub limit: u64,
+    /// Why, in one word of the law's own choosing; it becomes a metric label.
+    pub reason: &'static str,
+}
+
+impl Update {
+    /// `up`, `down` or `hold`.
+    pub fn direction(&self) -> &'static str {
+        match self.new.total_cmp(&self.old) {
+            std::cmp::Ordering::Greater => "up",
+            std::cmp::Ordering::Less => "down",
+            std::cmp::Ordering::Equal => "hold",
+        }
+    }
+}
+
+/// A setting that cannot work, found before a run starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invalid {
+    /// The field at fault.
+    pub field: &'static str,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+/// The settings of a law, and how to build it from them.
+pub trait Law: Default {
+    /// The running law.
+    type Controller: Controller;
+    /// One line for people who choose a law: what it does and where it is from.
+    const ABOUT: &'static str;
+    /// The inner numbers that the law shows.
+    const VITALS: &'static [VitalInfo] = &[];
+
+    /// A fresh controller. Settings that are out of range are clamped as the original clamps them.
+    fn build(&self) -> Self::Controller;
+
+    /// Settings that an experiment file should not contain.
+    fn invalid(&self) -> Vec<Invalid> {
+        Vec::new()
+    }
+}
+
+/// Makes the modules, the enum that experiment files hold, and the lists that the command line,
+/// the conformance suite and the benches walk over.
+macro_rules! laws {
+    ($($Name:ident => $module:ident,)+) => {
+        $(pub mod $module;)+
+
+        /// A law and its settings, as an experiment file names them: `{ velox: { max: 64 } }`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ControllerConfig {
+            $(#[doc = concat!("The law `", stringify!($module), "`.")] $Name($module::Config),)+
+        }
+
+        impl ControllerConfig {
+            /// Every registered law with its default settings, in the order of the registry.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$Name($module::Config::default())),+]
+            }
+
+            /// The law's name, as files write it.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$Name(_) => stringify!($module),)+ }
+            }
+
+            /// One line on what the law does and where it is from.
+            pub const fn about(&self) -> &'static str {
+                match self { $(Self::$Name(_) => <$module::Config as Law>::ABOUT,)+ }
+            }
+
+            /// The inner numbers that the law shows.
+            pub const fn vitals(&self) -> &'static [VitalInfo] {
+                match self { $(Self::$Name(_) => <$module::Config as Law>::VITALS,)+ }
+            }
+
+            /// A fresh controller.
+            pub fn build(&self) -> Box<dyn Controller> {
+                match self { $(Self::$Name(config) => Box::new(config.build()),)+ }
+            }
+
+            /// Settings that an experiment file should not contain.
+            pub fn invalid(&self) -> Vec<Invalid> {
+                match self { $(Self::$Name(config) => config.invalid(),)+ }
+            }
+        }
+    };
+}
+
+laws! {
+    Fixed => fixed,
+    Velox => velox,
+}

@@ -1,0 +1,99 @@
+//! Distributions of times: how long a server works, how long a client thinks.
+
+use crate::rng::Rng;
+use crate::time::Nanos;
+use rand::RngExt as _;
+use rand_distr::{Exp1, StandardNormal};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A distribution of lengths of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Always the same length.
+    Constant(Nanos),
+    /// Exponential with this mean: memoryless, the M in M/M/c.
+    Exponential(Nanos),
+    /// Lognormal: skewed to the right, as measured service times are.
+    Lognormal(Lognormal),
+}
+
+/// A lognormal distribution, `median * exp(sigma * N(0, 1))`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lognormal {
+    /// The median length.
+    pub median: Nanos,
+    /// Standard deviation of the logarithm, 0 or more; 0.01 is about 1 % of noise.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub sigma: f64,
+}
+
+impl Distribution {
+    /// Draws one length.
+    pub fn draw(&self, rng: &mut Rng) -> Nanos {
+        match self {
+            Self::Constant(length) => *length,
+            Self::Exponential(mean) => mean.scaled(rng.sample(Exp1)),
+            Self::Lognormal(Lognormal { median, sigma }) => {
+                let normal: f64 = rng.sample(StandardNormal);
+                median.scaled(libm::exp(sigma * normal))
+            }
+        }
+    }
+
+    /// The median: half of the draws are shorter. Exponential: `ln 2` times the mean.
+    pub fn median(&self) -> Nanos {
+        match self {
+            Self::Constant(length) => *length,
+            Self::Exponential(mean) => mean.scaled(std::f64::consts::LN_2),
+            Self::Lognormal(Lognormal { median, .. }) => *median,
+        }
+    }
+
+    /// The mean. Lognormal: `median * exp(sigma^2 / 2)`.
+    pub fn mean(&self) -> Nanos {
+        match self {
+            Self::Constant(length) | Self::Exponential(length) => *length,
+            Self::Lognormal(Lognormal { median, sigma }) => {
+                median.scaled(libm::exp(sigma * sigma / 2.0))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Streams;
+
+    #[test]
+    fn draws_have_the_stated_mean_and_median() {
+        let lognormal = Lognormal {
+            median: Nanos::from_millis(10),
+            sigma: 0.5,
+        };
+        for distribution in [
+            Distribution::Constant(Nanos::from_millis(10)),
+            Distribution::Exponential(Nanos::from_millis(10)),
+            Distribution::Lognormal(lognormal),
+        ] {
+            let mut rng = Streams::new(1).stream("service");
+            let mut draws: Vec<_> = (0..100_000)
+                .map(|_| distribution.draw(&mut rng).get() as f64)
+                .collect();
+            draws.sort_by(f64::total_cmp);
+            let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+            let off = |got: f64, want: Nanos| (got / want.get() as f64 - 1.0).abs();
+            assert!(
+                off(mean, distribution.mean()) < 0.02,
+                "{distribution:?} mean {mean}"
+            );
+            assert!(
+                off(draws[50_000], distribution.median()) < 0.02,
+                "{distribution:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Every change of state, as data.
+//!
+//! No state changes without an event: a ledger that is rebuilt from events alone equals the true
+//! state (`tests/ledger.rs`). An observer matches this enum exhaustively, so a new event does not
+//! compile until every exporter has decided what to do with it.
+
+use crate::control::Update;
+use crate::request::{Arm, Arrival, Sample, Served};
+use crate::time::Nanos;
+use crate::vitals::Vitals;
+
+/// One change of state. Its instant is passed beside it.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// The load offered a request.
+    Arrived {
+        /// Where.
+        arm: Arm,
+        /// The request.
+        arrival: Arrival,
+        /// How late the generator was against its plan.
+        lag: Nanos,
+    },
+    /// The queue was full; the request was turned away and will never run.
+    Rejected {
+        /// Where.
+        arm: Arm,
+        /// The request.
+        arrival: Arrival,
+    },
+    /// A request was sent to the backend.
+    Admitted {
+        /// Where.
+        arm: Arm,
+        /// The request.
+        arrival: Arrival,
+        /// From its planned arrival until now.
+        wait: Nanos,
+        /// Requests in flight, itself included.
+        in_flight: u32,
+        /// Requests that still wait.
+        waiting: u32,
+        /// The limit now.
+        limit: u64,
+        /// Whether the window was asked. The end of an input may flush past it.
+        gated: bool,
+    },
+    /// A request ended.
+    Finished {
+        /// Where.
+        arm: Arm,
+        /// The request.
+        arrival: Arrival,
+        /// What its controller is told.
+        sample: Sample,
+        /// What the backend said of it.
+        served: Option<Served>,
+        /// Requests in flight, itself no longer included.
+        in_flight: u32,
+    },
+    /// A request was still waiting when the run ended.
+    Abandoned {
+        /// Where.
+        arm: Arm,
+        /// The request.
+        arrival: Arrival,
+    },
+    /// The controller recomputed its window, whether or not the value changed.
+    Updated {
+        /// Where.
+        arm: Arm,
+        /// Old value, new value and the reason.
+        update: Update,
+        /// The law's inner numbers after it, among them the inputs that it used.
+        vitals: &'a Vitals,
+    },
+    /// A finite input has been worked off.
+    InputDone {
+        /// Where.
+        arm: Arm,
+        /// From the first planned arrival to the last end.
+        makespan: Nanos,
+    },
+    /// The state of the backend, taken at each sampling instant.
+    Backend {
+        /// Where.
+        arm: Arm,
+        /// Requests inside, in service, waiting and held.
+        in_system: u32,
+        /// Requests that wait for a server.
+        queued: u32,
+        /// Mean share of busy servers since the last sampling instant.
+        utilisation: f64,
+    },
+    /// A phase began; the one before it ended.
+    Phase {
+        /// Its index in the file.
+        index: usize,
+        /// Its name.
+        name: &'a str,
+    },
+    /// A fault was switched on or off.
+    Fault {
+        /// Its index in the file.
+        index: usize,
+        /// Its name.
+        name: &'a str,
+        /// On or off.
+        on: bool,
+    },
+    /// A sampling instant: every interval, and at each phase's end.
+    Tick,
+    /// The run is over; nothing follows.
+    End,
+}

@@ -1,0 +1,103 @@
+//! Feedback: which samples reach the controller, and when.
+//!
+//! Some callers tell their controller of each response; others look at responses in batches, as
+//! Velox's operator does. What a law sees of a storm depends on it: 96 rejections are 96 halvings
+//! one by one, and a single one when they are drained together.
+
+use crate::request::{Outcome, Sample};
+use crate::time::{Nanos, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// How responses are fed to the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedbackConfig {
+    /// Each response by itself, at once.
+    #[default]
+    PerResponse,
+    /// Responses are drained together. A drain with an overload gives one overload signal and none
+    /// of its RTTs; any other gives all of its RTTs (Velox, `RPCOperator.cpp` `recordCongestion`).
+    PerDrain(Drain),
+}
+
+/// How a caller drains responses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drain {
+    /// From the first response that is ready until the caller takes all that are ready then. 0s
+    /// takes those of the same instant.
+    pub turnaround: Nanos,
+    /// The most responses in a drain, 1 or more (Velox: `preferredOutputBatchRows`, 1024).
+    #[serde(default = "most_in_a_drain")]
+    pub at_most: u32,
+}
+
+const fn most_in_a_drain() -> u32 {
+    1024
+}
+
+/// The running feedback.
+#[derive(Debug)]
+pub struct Feedback {
+    drain: Option<Drain>,
+    ready: Vec<Sample>,
+    due: Option<Time>,
+    drained: VecDeque<Sample>,
+}
+
+impl Feedback {
+    /// Feedback with nothing pending.
+    pub fn new(config: &FeedbackConfig) -> Self {
+        let drain = match config {
+            FeedbackConfig::PerResponse => None,
+            FeedbackConfig::PerDrain(drain) => Some(drain.clone()),
+        };
+        Self {
+            drain,
+            ready: Vec::new(),
+            due: None,
+            drained: VecDeque::new(),
+        }
+    }
+
+    /// Takes a response in. Returns it if the controller is to be told at once.
+    pub fn offer(&mut self, now: Time, sample: Sample) -> Option<Sample> {
+        let Some(drain) = &self.drain else {
+            return Some(sample);
+        };
+        self.ready.push(sample);
+        let full = self.ready.len() >= drain.at_most as usize;
+        let due = now.after(if full { Nanos::ZERO } else { drain.turnaround });
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        None
+    }
+
+    /// When the next drain is due.
+    pub const fn next_wake(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// The next sample of a drain that is due at `now`; ask until there is none.
+    pub fn take(&mut self, now: Time) -> Option<Sample> {
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            self.drain();
+        }
+        self.drained.pop_front()
+    }
+
+    fn drain(&mut self) {
+        let overload = self
+            .ready
+            .iter()
+            .find(|sample| sample.outcome == Outcome::Overload)
+            .copied();
+        match overload {
+            Some(overload) => self.drained.push_back(overload),
+            None => self.drained.extend(self.ready.iter()),
+        }
+        self.ready.clear();
+    }
+}

@@ -1,0 +1,127 @@
+//! A request's identity and its ticket: what it carries from admission to its end.
+
+use crate::time::{Nanos, Time};
+
+/// Which variant of the experiment: an index into the file's arms, in file order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Arm(pub u16);
+
+impl Arm {
+    /// The arm as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A request that the load has offered and that has not been admitted yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// Number of the request in its arm, from 0.
+    pub id: u64,
+    /// The client that sent it, from 0.
+    pub client: u32,
+    /// When it was meant to arrive. Waits and latencies count from here, so a late generator
+    /// cannot flatter them (coordinated omission).
+    pub planned: Time,
+}
+
+/// An admitted request's memory, from admission to its end. It is consumed by
+/// [`Admission::finish`](crate::admission::Admission::finish), so it ends exactly once.
+#[derive(PartialEq, Eq, Debug)]
+#[must_use = "a ticket that is dropped leaves its slot taken for ever"]
+pub struct Ticket {
+    /// The request as it arrived.
+    pub arrival: Arrival,
+    /// When it was admitted and sent.
+    pub start: Time,
+    /// Requests in flight just after it was admitted, itself included.
+    pub in_flight_at_start: u32,
+    /// The limit when it was admitted.
+    pub limit_at_start: u64,
+}
+
+/// How a request ended, as the experiment's `classify` sees the answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Outcome {
+    /// An answer to build on.
+    Success,
+    /// The backend said that it is overloaded, for example by status 429.
+    Overload,
+    /// Another failure: a status that is not classified, or a broken connection.
+    Error,
+    /// No answer in time.
+    Timeout,
+    /// Given up by the caller, or cut off by the end of the run.
+    Cancelled,
+}
+
+impl Outcome {
+    /// Every outcome, in the order in which they are reported.
+    pub const ALL: [Self; 5] = [
+        Self::Success,
+        Self::Overload,
+        Self::Error,
+        Self::Timeout,
+        Self::Cancelled,
+    ];
+
+    /// The outcome's name in series, events and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "ok",
+            Self::Overload => "overload",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What the backend says of a request that it answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Served {
+    /// From the request's arrival at the backend to the release of its answer.
+    pub age: Nanos,
+    /// How much later than planned the answer was released: 0 in virtual time, the timer's and
+    /// the machine's lateness in live runs. 0 under a gradient hold, whose plan moves.
+    pub lateness: Nanos,
+}
+
+/// How a request came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// When the answer was there, or the failure was known.
+    pub end: Time,
+    /// The classified result.
+    pub outcome: Outcome,
+    /// Body bytes received.
+    pub bytes: u64,
+    /// The backend's own account, if an answer of the service arrived.
+    pub served: Option<Served>,
+}
+
+/// What a finished request tells a controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// When the request was sent.
+    pub start: Time,
+    /// When its answer was there.
+    pub end: Time,
+    /// Requests in flight just after it was admitted, itself included.
+    pub in_flight_at_start: u32,
+    /// Requests in flight just before it ended, itself included.
+    pub in_flight_at_end: u32,
+    /// The limit when it was admitted.
+    pub limit_at_start: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Body bytes received.
+    pub bytes: u64,
+}
+
+impl Sample {
+    /// The round-trip time: from sending to the answer.
+    pub const fn rtt(&self) -> Nanos {
+        self.end.since(self.start)
+    }
+}

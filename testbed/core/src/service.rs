@@ -1,0 +1,391 @@
+//! The backend as a model: servers, a bounded backlog, service times, rejections and a hold.
+//!
+//! It owns a finite resource, so latency depends on what is in flight. It is told the time and
+//! answers which jobs are released; virtual mode calls it directly, the live backend wraps HTTP
+//! around it. `J` is whatever the caller wants back with a job: a ticket, or a channel to answer on.
+//!
+//! After every call ask [`Service::release`] until it has no more, **letting the client react in
+//! between**: a gradient hold decides at each release, by the baseline that the one before moved.
+
+use crate::distribution::Distribution;
+use crate::hold::{Feed, Hold, Holder};
+use crate::quantity::Share;
+use crate::request::Served;
+use crate::rng::{Rng, Streams};
+use crate::time::{Nanos, Time};
+use rand::RngExt as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The status of a request that found the backlog full.
+pub const OVERFLOW_STATUS: u16 = 503;
+
+/// A backend as a file writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceConfig {
+    /// Requests it works on at a time, 1 or more.
+    #[schemars(range(min = 1))]
+    pub servers: u32,
+    /// How long a server works on one request.
+    pub service: Distribution,
+    /// Requests that may wait for a server; beyond it, 503.
+    #[serde(default = "backlog")]
+    pub backlog: u32,
+}
+
+const fn backlog() -> u32 {
+    100_000
+}
+
+/// Rejections: a share of the calls, or of a range of them, is turned away before service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reject {
+    /// The HTTP status of the answer.
+    #[schemars(range(min = 400, max = 599))]
+    pub status: u16,
+    /// How many of the calls.
+    #[serde(default = "all")]
+    pub share: Share,
+    /// Which calls of the arm, by number from 0; all, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Calls>,
+    /// Age of the rejecting answer. Even a cheap answer takes a moment; at 0s a client that retries
+    /// at once would spin.
+    #[serde(default = "rejected_after")]
+    pub after: Nanos,
+}
+
+/// A range of calls, by number from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// The first call of the range.
+    pub from: u64,
+    /// The first call after the range.
+    pub until: u64,
+}
+
+const fn all() -> Share {
+    Share::ALL
+}
+
+const fn rejected_after() -> Nanos {
+    Nanos::from_millis(1)
+}
+
+/// A job that leaves the backend.
+#[derive(Debug)]
+pub struct Released<J> {
+    /// What the caller gave in with it.
+    pub job: J,
+    /// HTTP status of the answer.
+    pub status: u16,
+    /// Its age and how late it is.
+    pub served: Served,
+}
+
+/// The state of a backend at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct BackendState {
+    /// Jobs inside: queued, in service, held.
+    pub in_system: u32,
+    /// Jobs that wait for a server.
+    pub queued: u32,
+    /// Mean share of busy servers since the last look.
+    pub utilisation: f64,
+}
+
+#[derive(Debug)]
+struct Job<J> {
+    payload: J,
+    arrived: Time,
+    /// When its answer is ready; for a waiting job, the service time it will take is kept instead.
+    ready: Time,
+    service: Nanos,
+    status: u16,
+    in_service: bool,
+}
+
+/// Order of equals: by instant, then by the order in which they were put in.
+type Queued = Reverse<(Time, u64, u32)>;
+
+/// The running backend.
+#[derive(Debug)]
+pub struct Service<J> {
+    config: ServiceConfig,
+    rejects: Vec<Reject>,
+    holder: Holder,
+    service_rng: Rng,
+    reject_rng: Rng,
+    calls: u64,
+    busy: u32,
+    jobs: Vec<Option<Job<J>>>,
+    free_slots: Vec<u32>,
+    backlog: VecDeque<u32>,
+    departures: BinaryHeap<Queued>,
+    /// Answers that are ready and kept, by arrival.
+    held: BinaryHeap<Queued>,
+    sequence: u64,
+    busy_ns: u64,
+    busy_since: Time,
+    looked_at: Time,
+}
+
+impl<J> Service<J> {
+    /// An idle backend that draws from the streams `service` and `reject`.
+    pub fn new(config: &ServiceConfig, streams: &Streams) -> Self {
+        Self {
+            config: config.clone(),
+            rejects: Vec::new(),
+            holder: Holder::default(),
+            service_rng: streams.stream("service"),
+            reject_rng: streams.stream("reject"),
+            calls: 0,
+            busy: 0,
+            jobs: Vec::new(),
+            free_slots: Vec::new(),
+            backlog: VecDeque::new(),
+            departures: BinaryHeap::new(),
+            held: BinaryHeap::new(),
+            sequence: 0,
+            busy_ns: 0,
+            busy_since: Time::ZERO,
+            looked_at: Time::ZERO,
+        }
+    }
+
+    /// Replaces the rejections in force. The first that applies decides.
+    pub fn set_rejects(&mut self, rejects: Vec<Reject>) {
+        self.rejects = rejects;
+    }
+
+    /// Replaces the hold. Lifting it lets everything go that is ready.
+    pub fn set_hold(&mut self, hold: Option<Hold>) {
+        self.holder.set(hold);
+    }
+
+    /// The hold in force.
+    pub const fn hold(&self) -> Option<Hold> {
+        self.holder.hold()
+    }
+
+    /// Tells a gradient hold what the client's side knows.
+    pub const fn feed(&mut self, feed: Feed) {
+        self.holder.feed(feed);
+    }
+
+    /// A request arrives.
+    pub fn arrive(&mut self, now: Time, payload: J) {
+        // Drawn for every call, so that the n-th call takes as long in every arm.
+        let service = self.config.service.draw(&mut self.service_rng);
+        let rejected = self.rejection();
+        self.calls += 1;
+        let job = Job {
+            payload,
+            arrived: now,
+            ready: now,
+            service,
+            status: 200,
+            in_service: false,
+        };
+        if let Some((status, after)) = rejected {
+            self.depart_at(now.after(after), Job { status, ..job });
+        } else if self.busy < self.config.servers {
+            let slot = self.store(job);
+            self.start(now, slot);
+        } else if self.backlog.len() < self.config.backlog as usize {
+            let slot = self.store(job);
+            self.backlog.push_back(slot);
+        } else {
+            self.depart_at(
+                now,
+                Job {
+                    status: OVERFLOW_STATUS,
+                    ..job
+                },
+            );
+        }
+    }
+
+    /// The next instant at which [`Service::release`] has something to do; not after now, if it has.
+    pub fn next_wake(&self) -> Option<Time> {
+        let departure = self.departures.peek().map(|Reverse((ready, ..))| *ready);
+        let held = self
+            .held
+            .peek()
+            .map(|Reverse((arrived, ..))| self.may_go(*arrived));
+        [departure, held].into_iter().flatten().min()
+    }
+
+    /// The next job whose answer leaves at or before `now`.
+    pub fn release(&mut self, now: Time) -> Option<Released<J>> {
+        while let Some(slot) = self.depart(now) {
+            let job = self.job(slot);
+            if job.status != 200 || !self.holder.keeps_answers() && self.held.is_empty() {
+                let planned = job.ready;
+                return Some(self.let_go(now, planned, slot));
+            }
+            let arrived = job.arrived;
+            self.sequence += 1;
+            self.held.push(Reverse((arrived, self.sequence, slot)));
+        }
+        self.release_held(now)
+    }
+
+    /// What is inside, and how busy it was since the last look.
+    pub fn look(&mut self, now: Time) -> BackendState {
+        self.count_busy(now);
+        let capacity = now.since(self.looked_at).get() as f64 * f64::from(self.config.servers);
+        let utilisation = if capacity > 0.0 {
+            self.busy_ns as f64 / capacity
+        } else {
+            0.0
+        };
+        self.busy_ns = 0;
+        self.looked_at = now;
+        let in_system = (self.jobs.len() - self.free_slots.len()) as u32;
+        BackendState {
+            in_system,
+            queued: self.backlog.len() as u32,
+            utilisation,
+        }
+    }
+
+    /// Takes out everything, released or not: the run is over.
+    pub fn drain(&mut self) -> Vec<J> {
+        self.backlog.clear();
+        self.departures.clear();
+        self.held.clear();
+        self.free_slots.clear();
+        self.busy = 0;
+        std::mem::take(&mut self.jobs)
+            .into_iter()
+            .flatten()
+            .map(|job| job.payload)
+            .collect()
+    }
+
+    fn rejection(&mut self) -> Option<(u16, Nanos)> {
+        let call = self.calls;
+        for reject in &self.rejects {
+            let in_range = reject
+                .calls
+                .as_ref()
+                .is_none_or(|calls| (calls.from..calls.until).contains(&call));
+            if in_range && self.reject_rng.random::<f64>() < reject.share.get() {
+                return Some((reject.status, reject.after));
+            }
+        }
+        None
+    }
+
+    fn start(&mut self, now: Time, slot: u32) {
+        self.count_busy(now);
+        self.busy += 1;
+        let scale = self.holder.scale();
+        let job = self.job_mut(slot);
+        job.in_service = true;
+        job.ready = now.after(if scale == 1.0 {
+            job.service
+        } else {
+            job.service.scaled(scale)
+        });
+        let ready = job.ready;
+        self.sequence += 1;
+        self.departures.push(Reverse((ready, self.sequence, slot)));
+    }
+
+    fn depart_at(&mut self, ready: Time, job: Job<J>) {
+        let slot = self.store(Job { ready, ..job });
+        self.sequence += 1;
+        self.departures.push(Reverse((ready, self.sequence, slot)));
+    }
+
+    /// Takes the next job whose answer is ready at `now` out of its server, which takes the next
+    /// from the backlog at the instant it became free, however late this is noticed.
+    fn depart(&mut self, now: Time) -> Option<u32> {
+        let Reverse((ready, _, slot)) = *self.departures.peek()?;
+        if ready > now {
+            return None;
+        }
+        self.departures.pop();
+        if self.job(slot).in_service {
+            self.count_busy(ready);
+            self.busy -= 1;
+            if let Some(next) = self.backlog.pop_front() {
+                self.start(ready, next);
+            }
+        }
+        Some(slot)
+    }
+
+    fn release_held(&mut self, now: Time) -> Option<Released<J>> {
+        let Reverse((arrived, _, slot)) = *self.held.peek()?;
+        if self.may_go(arrived) > now {
+            return None;
+        }
+        self.held.pop();
+        self.holder.released(now);
+        let planned = match self.holder.hold() {
+            Some(Hold::Latency(latency)) => arrived.after(latency).max(self.job(slot).ready),
+            _ => now,
+        };
+        Some(self.let_go(now, planned, slot))
+    }
+
+    fn may_go(&self, arrived: Time) -> Time {
+        arrived
+            .after(self.holder.age())
+            .max(self.holder.next_turn())
+    }
+
+    fn let_go(&mut self, now: Time, planned: Time, slot: u32) -> Released<J> {
+        let job = self.jobs[slot as usize]
+            .take()
+            .expect("a queued slot has a job");
+        self.free_slots.push(slot);
+        let served = Served {
+            age: now.since(job.arrived),
+            lateness: now.since(planned),
+        };
+        Released {
+            job: job.payload,
+            status: job.status,
+            served,
+        }
+    }
+
+    fn store(&mut self, job: Job<J>) -> u32 {
+        match self.free_slots.pop() {
+            Some(slot) => {
+                self.jobs[slot as usize] = Some(job);
+                slot
+            }
+            None => {
+                self.jobs.push(Some(job));
+                self.jobs.len() as u32 - 1
+            }
+        }
+    }
+
+    fn job(&self, slot: u32) -> &Job<J> {
+        self.jobs[slot as usize]
+            .as_ref()
+            .expect("a queued slot has a job")
+    }
+
+    fn job_mut(&mut self, slot: u32) -> &mut Job<J> {
+        self.jobs[slot as usize]
+            .as_mut()
+            .expect("a queued slot has a job")
+    }
+
+    fn count_busy(&mut self, now: Time) {
+        self.busy_ns += now.since(self.busy_since).get() * u64::from(self.busy);
+        self.busy_since = self.busy_since.max(now);
+    }
+}
