@@ -1,1 +1,75 @@
-fn main() {}
+//! One decision of every registered law: `cargo bench -p testbed-core`. Budget: 50 ns.
+
+use divan::{Bencher, black_box};
+use testbed_core::admission::Admission;
+use testbed_core::control::ControllerConfig;
+use testbed_core::feedback::FeedbackConfig;
+use testbed_core::request::{Answer, Arm, Arrival, Outcome, Sample};
+use testbed_core::time::{Nanos, Time};
+
+fn main() {
+    divan::main();
+}
+
+fn laws() -> Vec<String> {
+    ControllerConfig::all()
+        .iter()
+        .map(|law| law.name().to_owned())
+        .collect()
+}
+
+fn law(name: &str) -> ControllerConfig {
+    let known = ControllerConfig::all()
+        .into_iter()
+        .find(|law| law.name() == name);
+    known.expect("names come from the registry")
+}
+
+fn sample(start: Time, rtt: Nanos) -> Sample {
+    Sample {
+        start,
+        sent: start,
+        end: start.after(rtt),
+        in_flight_at_start: 1,
+        in_flight_at_end: 1,
+        limit_at_start: 1,
+        outcome: Outcome::Success,
+        bytes: 0,
+    }
+}
+
+/// The law alone: one sample in, one decision out, RTTs within 10 % of 10 ms.
+#[divan::bench(args = laws(), sample_size = 10_000)]
+fn law_decision(bencher: Bencher<'_, '_>, name: &str) {
+    let mut law = law(name).build();
+    let (mut now, mut step) = (Time::ZERO, 0u64);
+    bencher.bench_local(|| {
+        step += 1;
+        let sample = sample(now, Nanos::new(10_000_000 + (step * 7919) % 1_000_000));
+        now = sample.end;
+        black_box(law.on_sample(now, black_box(&sample)))
+    });
+}
+
+/// The whole of admission: a request arrives, is admitted, ends, and its law decides.
+#[divan::bench(args = laws(), sample_size = 10_000)]
+fn request_through_admission(bencher: Bencher<'_, '_>, name: &str) {
+    let law = law(name).build();
+    let mut admission = Admission::new(Arm(0), law, 1000, &FeedbackConfig::PerResponse);
+    let (mut now, mut id) = (Time::ZERO, 0);
+    bencher.bench_local(|| {
+        id += 1;
+        let arrival = Arrival {
+            id,
+            client: 0,
+            planned: now,
+        };
+        admission
+            .arrive(now, arrival, &mut ())
+            .expect("there is room");
+        let ticket = admission.admit(now, &mut ()).expect("the gate is open");
+        now = now.after(Nanos::new(10_000_000 + (id * 7919) % 1_000_000));
+        let answer = Answer::without(Outcome::Success, ticket.start, now);
+        admission.finish(now, black_box(ticket), &answer, &mut ());
+    });
+}

@@ -116,6 +116,7 @@ impl Admission {
     ) {
         let sample = Sample {
             start: ticket.start,
+            sent: answer.sent,
             end: answer.end,
             in_flight_at_start: ticket.in_flight_at_start,
             in_flight_at_end: self.gate.in_flight(),

@@ -90,6 +90,9 @@ pub struct Served {
 /// How a request came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
+    /// When the request was really written: the admission's instant in virtual time, a little later
+    /// in live runs.
+    pub sent: Time,
     /// When the answer was there, or the failure was known.
     pub end: Time,
     /// The classified result.
@@ -100,11 +103,26 @@ pub struct Answer {
     pub served: Option<Served>,
 }
 
+impl Answer {
+    /// An end without an answer.
+    pub const fn without(outcome: Outcome, sent: Time, end: Time) -> Self {
+        Self {
+            sent,
+            end,
+            outcome,
+            bytes: 0,
+            served: None,
+        }
+    }
+}
+
 /// What a finished request tells a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// When the request was sent.
+    /// When the request was admitted: round-trip times count from here.
     pub start: Time,
+    /// When it was really written.
+    pub sent: Time,
     /// When its answer was there.
     pub end: Time,
     /// Requests in flight just after it was admitted, itself included.
@@ -120,7 +138,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The round-trip time: from sending to the answer.
+    /// The round-trip time: from admission to the answer.
     pub const fn rtt(&self) -> Nanos {
         self.end.since(self.start)
     }

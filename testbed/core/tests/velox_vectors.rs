@@ -1,5 +1,7 @@
 //! Every row of the recorded vectors of the original Velox controller.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::{Path, PathBuf};
 use testbed_core::control::velox::{Config, Storage, Velox};
 use testbed_core::control::{Controller, Law};
@@ -56,6 +58,7 @@ fn law(path: &Path, header: &str) -> Velox {
 fn sample(op: &str, rtt_ns: u64) -> Sample {
     Sample {
         start: Time::ZERO,
+        sent: Time::ZERO,
         end: Time::from_nanos(rtt_ns),
         in_flight_at_start: 1,
         in_flight_at_end: 1,

@@ -1,0 +1,190 @@
+//! The backend model as tables of (time, what comes out).
+
+use testbed_core::distribution::Distribution;
+use testbed_core::hold::{Feed, Hold};
+use testbed_core::quantity::Share;
+use testbed_core::rng::Streams;
+use testbed_core::service::{Calls, Reject, Service, ServiceConfig};
+use testbed_core::time::{Nanos, Time};
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO.after(Nanos::from_millis(ms))
+}
+
+fn backend(servers: u32, service: Distribution, backlog: u32) -> Service<u32> {
+    Service::new(
+        &ServiceConfig {
+            servers,
+            service,
+            backlog,
+        },
+        &Streams::new(1),
+    )
+}
+
+fn constant(servers: u32, backlog: u32) -> Service<u32> {
+    backend(
+        servers,
+        Distribution::Constant(Nanos::from_millis(10)),
+        backlog,
+    )
+}
+
+/// Lets the model go on by itself: everything that comes out, as (ms, job, status).
+fn run(service: &mut Service<u32>) -> Vec<(f64, u32, u16)> {
+    let mut out = Vec::new();
+    while let Some(at) = service.next_wake() {
+        while let Some(released) = service.release(at) {
+            assert_eq!(
+                released.served.lateness,
+                Nanos::ZERO,
+                "virtual answers are never late"
+            );
+            out.push((at.as_secs_f64() * 1e3, released.job, released.status));
+        }
+    }
+    out
+}
+
+#[test]
+fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
+    let mut service = constant(2, 10);
+    (0..5).for_each(|job| service.arrive(ms(0), job));
+    let out = [
+        (10.0, 0, 200),
+        (10.0, 1, 200),
+        (20.0, 2, 200),
+        (20.0, 3, 200),
+        (30.0, 4, 200),
+    ];
+    assert_eq!(run(&mut service), out);
+}
+
+#[test]
+fn what_does_not_fit_into_the_backlog_gets_503() {
+    let mut service = constant(1, 1);
+    (0..3).for_each(|job| service.arrive(ms(0), job));
+    assert_eq!(
+        run(&mut service),
+        [(0.0, 2, 503), (10.0, 0, 200), (20.0, 1, 200)]
+    );
+}
+
+#[test]
+fn a_server_takes_the_next_job_when_it_became_free_however_late_that_is_noticed() {
+    let mut service = constant(1, 10);
+    service.arrive(ms(0), 0);
+    service.arrive(ms(0), 1);
+    let first = service.release(ms(17));
+    assert_eq!(
+        first.map(|r| (r.job, r.served.age, r.served.lateness)),
+        Some((0, Nanos::from_millis(17), Nanos::from_millis(7)))
+    );
+    assert_eq!(service.next_wake(), Some(ms(20)), "not 27");
+}
+
+#[test]
+fn rejections_take_no_server_and_keep_to_their_calls() {
+    let mut service = constant(1, 10);
+    let calls = Some(Calls { from: 1, until: 3 });
+    let after = Nanos::from_millis(1);
+    service.set_rejects(vec![Reject {
+        status: 429,
+        share: Share::ALL,
+        calls,
+        after,
+    }]);
+    (0..4).for_each(|job| service.arrive(ms(0), job));
+    assert_eq!(
+        run(&mut service),
+        [(1.0, 1, 429), (1.0, 2, 429), (10.0, 0, 200), (20.0, 3, 200)]
+    );
+}
+
+#[test]
+fn the_nth_call_takes_as_long_whatever_was_rejected_before() {
+    let exponential = || backend(64, Distribution::Exponential(Nanos::from_millis(10)), 10);
+    let departures = |rejected: bool| {
+        let mut service = exponential();
+        if rejected {
+            let reject = Reject {
+                status: 429,
+                share: Share::new(0.5).expect("within 0 to 1"),
+                calls: None,
+                after: Nanos::ZERO,
+            };
+            service.set_rejects(vec![reject]);
+        }
+        (0..50).for_each(|job| service.arrive(ms(0), job));
+        run(&mut service)
+    };
+    let all = departures(false);
+    let some: Vec<_> = departures(true)
+        .into_iter()
+        .filter(|(.., status)| *status == 200)
+        .collect();
+    assert!(some.len() > 10 && some.len() < 40);
+    assert!(some.iter().all(|served| all.contains(served)));
+}
+
+#[test]
+fn a_latency_hold_keeps_answers_until_that_age_and_lifting_it_lets_them_go() {
+    let mut service = constant(8, 10);
+    service.set_hold(Some(Hold::Latency(Nanos::from_millis(30))));
+    service.arrive(ms(0), 0);
+    service.arrive(ms(5), 1);
+    assert!(service.release(ms(29)).is_none());
+    assert_eq!(service.release(ms(30)).map(|r| r.job), Some(0));
+    assert!(service.release(ms(31)).is_none());
+    service.set_hold(None);
+    assert_eq!(service.release(ms(31)).map(|r| r.job), Some(1));
+}
+
+#[test]
+fn a_scale_hold_stretches_service_that_starts_under_it() {
+    let mut service = constant(8, 10);
+    service.arrive(ms(0), 0);
+    service.set_hold(Some(Hold::Scale(1.43)));
+    service.arrive(ms(0), 1);
+    assert_eq!(run(&mut service), [(10.0, 0, 200), (14.3, 1, 200)]);
+}
+
+#[test]
+fn a_gradient_hold_is_decided_at_release_by_the_baseline_of_that_moment() {
+    let feed = |baseline_ms| Feed {
+        baseline: Some(Nanos::from_millis(baseline_ms)),
+        overhead: Nanos::ZERO,
+    };
+    let mut service = constant(8, 10);
+    service.feed(feed(10));
+    service.set_hold(Some(Hold::Gradient {
+        gradient: 0.5,
+        at_most: Nanos::from_secs(1),
+    }));
+    service.arrive(ms(0), 0);
+    service.arrive(ms(0), 1);
+    assert!(service.release(ms(10)).is_none(), "ready, and held");
+    assert_eq!(service.next_wake(), Some(ms(20)));
+    assert_eq!(service.release(ms(20)).map(|r| r.job), Some(0));
+    assert!(
+        service.release(ms(20)).is_none(),
+        "the client has not reacted to the first yet"
+    );
+    service.feed(feed(11));
+    assert!(
+        service.release(ms(20)).is_none(),
+        "its baseline moved: the second is held longer"
+    );
+    assert_eq!(service.next_wake(), Some(ms(22)));
+    assert_eq!(service.release(ms(22)).map(|r| r.job), Some(1));
+}
+
+#[test]
+fn utilisation_is_the_share_of_busy_servers_since_the_last_look() {
+    let mut service = constant(2, 10);
+    service.arrive(ms(0), 0);
+    assert_eq!(service.look(ms(5)).utilisation, 0.5);
+    assert_eq!(service.release(ms(10)).map(|r| r.job), Some(0));
+    let state = service.look(ms(15));
+    assert_eq!((state.utilisation, state.in_system), (0.25, 0));
+}
