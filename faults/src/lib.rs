@@ -1,1 +1,16 @@
 //! Network faults as a pure chain of toxics, and an embedded TCP proxy that drives it.
+//!
+//! A [`Toxic`] is one fault, with the names, attributes and meaning that Toxiproxy gives it. A
+//! [`Chain`] is the toxics on one direction of one connection; it is pure, so it serves virtual
+//! runs as it is. [`ProxyFaults`] is what a proxy does at a moment, shared by both modes.
+//! [`EmbeddedProxy`] carries TCP through chains in a live run.
+
+pub mod chain;
+pub mod control;
+pub mod proxy;
+pub mod toxic;
+
+pub use chain::{Chain, Item, Payload};
+pub use control::{ActiveToxic, FaultError, ProxyFaults, ToxicId, link_rng};
+pub use proxy::{EmbeddedProxy, ProxyStats};
+pub use toxic::{Stream, Toxic, ToxicKind};

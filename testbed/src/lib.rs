@@ -1,1 +1,30 @@
-//! Windtunnel.
+//! Windtunnel: runs real concurrency controllers against a backend that is held at a chosen degree
+//! of congestion, shows what they do, and judges it.
+//!
+//! The way through the house: [`experiment`] turns a file into a plan; [`drive`] runs the plan's
+//! arms, in virtual time or live against [`backend`] through [`client`]; [`watch`] sees every event;
+//! [`verdict`] judges what was recorded; [`report`] says it. [`run`] wires them together.
+
+pub mod backend;
+pub mod cli;
+pub mod client;
+pub mod drive;
+pub mod experiment;
+pub mod law;
+pub mod list;
+pub mod report;
+pub mod run;
+pub mod run_dir;
+pub mod verdict;
+
+/// Observers: they see every event and change nothing.
+pub mod watch {
+    pub mod journal;
+    pub mod names;
+    pub mod prometheus;
+    pub mod recorder;
+    pub mod series;
+    pub mod serve;
+    pub mod store;
+    pub mod view;
+}

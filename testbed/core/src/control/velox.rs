@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The first full window only sets the baseline. An overload halves the window, drops the samples
-//! gathered so far and keeps the baseline.
+//! gathered so far and keeps the baseline; at the floor it changes nothing and is no update.
 //!
 //! Worked numbers. At a held g = 0.7 the fixed point is `(step / (1 - g))^2 = 11.1`. From 2:
 //! `2 * 0.7 + sqrt(2) = 2.81`, which `double` keeps and `integer` truncates to 2, for ever. An
@@ -247,7 +247,13 @@ impl Velox {
 
     fn on_overload(&mut self) -> Decision {
         self.forget_samples();
-        self.replace_window(self.window / 2.0, "overload")
+        // Neither had a part in this update.
+        (self.gradient, self.observed_ns) = (None, None);
+        match self.replace_window(self.window / 2.0, "overload") {
+            // The floor stopped it: a storm would fill the journal with updates of nothing.
+            Decision::Updated(update) if update.old == update.new => Decision::Waiting,
+            decision => decision,
+        }
     }
 
     fn forget_samples(&mut self) {

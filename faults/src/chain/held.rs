@@ -1,0 +1,72 @@
+//! What a toxic holds back.
+
+use super::Item;
+use std::collections::VecDeque;
+use testbed_core::rng::Rng;
+use testbed_core::time::Time;
+
+/// Items in order, each with the earliest time at which it may leave. The times never fall: an
+/// item waits for those before it.
+#[derive(Debug)]
+pub(super) struct Held<P> {
+    items: VecDeque<(Time, Item<P>)>,
+}
+
+impl<P> Held<P> {
+    pub(super) const fn new() -> Self {
+        Self {
+            items: VecDeque::new(),
+        }
+    }
+
+    /// Holds `item` until `at`, and until all before it may leave.
+    pub(super) fn push(&mut self, at: Time, item: Item<P>) {
+        let at = self.items.back().map_or(at, |(before, _)| at.max(*before));
+        self.items.push_back((at, item));
+    }
+
+    /// The first item and its time, if that has come.
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<(Time, Item<P>)> {
+        if self.next_due()? <= now {
+            self.items.pop_front()
+        } else {
+            None
+        }
+    }
+
+    /// When the first item may leave.
+    pub(super) fn next_due(&self) -> Option<Time> {
+        self.items.front().map(|(at, _)| *at)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+/// Where a toxic puts what goes on.
+#[derive(Debug)]
+pub(crate) struct Output<'a, P> {
+    held: &'a mut Held<P>,
+    rng: &'a mut Rng,
+}
+
+impl<'a, P> Output<'a, P> {
+    pub(super) fn new(held: &'a mut Held<P>, rng: &'a mut Rng) -> Self {
+        Self { held, rng }
+    }
+
+    /// Lets `item` leave at `at`, or when all before it have left if that is later.
+    pub(crate) fn release(&mut self, at: Time, item: Item<P>) {
+        self.held.push(at, item);
+    }
+
+    /// The toxic's chance on this link.
+    pub(crate) fn rng(&mut self) -> &mut Rng {
+        self.rng
+    }
+}

@@ -1,0 +1,86 @@
+//! Chains over tables of (time, input, expected), and over any sequence of changes.
+
+mod properties;
+mod tables;
+
+use super::*;
+use crate::control::link_rng;
+use crate::toxic::{Latency, Noop, Toxic, ToxicKind};
+use bytes::Bytes;
+use testbed_core::rng::Streams;
+use testbed_core::time::Nanos;
+
+/// One downstream link and its faults, driven as a proxy drives it.
+struct Link {
+    chain: Chain<Bytes>,
+    faults: ProxyFaults,
+}
+
+impl Link {
+    fn new(seed: u64) -> Self {
+        let rng = link_rng(&Streams::new(seed), "proxy", 0, Stream::Downstream);
+        Self {
+            chain: Chain::new(Stream::Downstream, rng),
+            faults: ProxyFaults::default(),
+        }
+    }
+
+    fn with(toxics: &[Toxic]) -> Self {
+        let mut link = Self::new(1);
+        for toxic in toxics {
+            link.add(0, toxic.clone());
+        }
+        link
+    }
+
+    fn add(&mut self, now: u64, toxic: Toxic) {
+        self.change(now, |faults| assert!(faults.add(toxic).is_ok()));
+    }
+
+    fn change(&mut self, now: u64, change: impl FnOnce(&mut ProxyFaults)) {
+        change(&mut self.faults);
+        self.chain.apply(Time::from_nanos(now), &self.faults);
+    }
+
+    fn push(&mut self, now: u64, byte: u8) {
+        self.chain.push(Time::from_nanos(now), data(byte));
+    }
+
+    fn pop(&mut self, now: u64) -> Option<Item<Bytes>> {
+        self.chain.pop(Time::from_nanos(now))
+    }
+
+    /// Pops at every wake until nothing more comes: (time, item).
+    fn run(&mut self) -> Vec<(u64, Item<Bytes>)> {
+        let mut left = Vec::new();
+        let mut wake = self.chain.next_wake();
+        while let Some(now) = wake {
+            let before = left.len();
+            while let Some(item) = self.chain.pop(now) {
+                left.push((now.as_nanos(), item));
+            }
+            wake = self.chain.next_wake();
+            assert!(
+                left.len() > before || wake > Some(now),
+                "woken at {now} for nothing"
+            );
+        }
+        left
+    }
+}
+
+fn data(byte: u8) -> Item<Bytes> {
+    Item::Data(Bytes::from(vec![byte]))
+}
+
+fn latency(latency: u64, jitter: u64) -> ToxicKind {
+    let (latency, jitter) = (Nanos::new(latency), Nanos::new(jitter));
+    ToxicKind::Latency(Latency { latency, jitter })
+}
+
+fn named(name: &str, kind: ToxicKind) -> Toxic {
+    Toxic {
+        name: Some(name.to_owned()),
+        ..Toxic::new(kind)
+    }
+}

@@ -1,0 +1,165 @@
+//! One direction of one connection: reads, chain, writes.
+
+use super::Shared;
+use crate::chain::{Chain, Item};
+use crate::control::{ProxyFaults, link_rng};
+use crate::toxic::Stream;
+use bytes::{Bytes, BytesMut};
+use std::future::pending;
+use std::io;
+use testbed_clock::Timer;
+use testbed_core::time::Time;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::sync::watch;
+
+/// The largest chunk, as Toxiproxy's.
+const CHUNK: usize = 32 * 1024;
+
+/// What a link waits for.
+enum Event {
+    /// The proxy's faults may have changed.
+    Changed,
+    /// Something held may leave.
+    Due,
+    /// There may be something to read.
+    Readable,
+}
+
+/// One direction of one connection.
+pub(super) struct Link<'a> {
+    shared: &'a Shared,
+    stream: Stream,
+    chain: Chain<Bytes>,
+    faults: watch::Receiver<ProxyFaults>,
+    reader: ReadHalf<'a>,
+    writer: WriteHalf<'a>,
+    at_eof: bool,
+}
+
+impl<'a> Link<'a> {
+    /// The link of connection `number`, from `reader` to `writer`.
+    pub(super) fn new(
+        shared: &'a Shared,
+        number: u64,
+        stream: Stream,
+        reader: ReadHalf<'a>,
+        writer: WriteHalf<'a>,
+    ) -> Self {
+        let rng = link_rng(&shared.streams, &shared.name, number, stream);
+        let mut faults = shared.faults.subscribe();
+        // The faults that are there already count as a change, too.
+        faults.mark_changed();
+        let chain = Chain::new(stream, rng);
+        Self {
+            shared,
+            stream,
+            chain,
+            faults,
+            reader,
+            writer,
+            at_eof: false,
+        }
+    }
+
+    /// Carries bytes until the end of the link.
+    ///
+    /// # Errors
+    /// If a write fails. A failed read ends the link in order, behind what came before it.
+    pub(super) async fn run(mut self) -> io::Result<()> {
+        loop {
+            self.follow_faults();
+            while let Some(item) = self.chain.pop(self.now()) {
+                match item {
+                    Item::Data(chunk) => self.write(&chunk).await?,
+                    Item::Eof => return Ok(()),
+                }
+            }
+            if let Event::Readable = self.next_event().await {
+                self.receive().await?;
+            }
+        }
+    }
+
+    async fn next_event(&mut self) -> Event {
+        let wake = self.chain.next_wake();
+        let accepts = !self.at_eof && self.chain.can_accept();
+        tokio::select! {
+            biased;
+            _ = self.faults.changed() => {
+                self.faults.mark_changed();
+                Event::Changed
+            }
+            () = sleep_until(&self.shared.timer, wake) => Event::Due,
+            _ = self.reader.readable(), if accepts => Event::Readable,
+        }
+    }
+
+    /// Reads one chunk and sends it on its way. Its buffer is made only now, so that an idle
+    /// connection has none.
+    async fn receive(&mut self) -> io::Result<()> {
+        let mut buffer = BytesMut::with_capacity(CHUNK);
+        match self.reader.try_read_buf(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Ok(0) | Err(_) => {
+                self.end();
+                Ok(())
+            }
+            Ok(_) => self.take(buffer).await,
+        }
+    }
+
+    /// Takes a chunk in, under the faults of this moment: after the read, so that no byte received
+    /// after a change escapes it.
+    async fn take(&mut self, buffer: BytesMut) -> io::Result<()> {
+        self.follow_faults();
+        if self.chain.is_plain() {
+            return self.write(&buffer).await;
+        }
+        let now = self.now();
+        self.chain.push(now, Item::Data(compact(buffer)));
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.at_eof = true;
+        let now = self.now();
+        self.chain.push(now, Item::Eof);
+    }
+
+    fn follow_faults(&mut self) {
+        if self.faults.has_changed().unwrap_or(false) {
+            let now = self.now();
+            self.chain.apply(now, &self.faults.borrow_and_update());
+        }
+    }
+
+    async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
+        self.writer.write_all(chunk).await?;
+        self.shared
+            .counters
+            .forwarded(self.stream, chunk.len() as u64);
+        Ok(())
+    }
+
+    fn now(&self) -> Time {
+        self.shared.timer.clock().now()
+    }
+}
+
+/// Ready at `wake`; never without one.
+async fn sleep_until(timer: &Timer, wake: Option<Time>) {
+    match wake {
+        Some(at) => timer.sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+/// A chunk to hold: a small one must not keep its large buffer.
+fn compact(buffer: BytesMut) -> Bytes {
+    if buffer.len() < CHUNK / 4 {
+        Bytes::copy_from_slice(&buffer)
+    } else {
+        buffer.freeze()
+    }
+}

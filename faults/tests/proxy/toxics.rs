@@ -1,0 +1,112 @@
+//! Toxics on live connections: never early, and at once.
+
+use crate::support::{latency, slow, with_bench};
+use faults::{FaultError, Stream, Toxic};
+use testbed_core::quantity::Share;
+use testbed_core::time::Nanos;
+
+const HOUR: u64 = 3_600_000;
+
+#[test]
+fn no_answer_is_faster_than_the_latency() {
+    with_bench(async |bench| {
+        bench.proxy.add_toxic(slow(10)).unwrap();
+        let mut client = bench.connect().await;
+        for _ in 0..20 {
+            let took = bench.round_trip(&mut client, b"hello").await;
+            assert!(took >= Nanos::from_millis(10), "{took}");
+        }
+    });
+}
+
+#[test]
+fn latencies_of_both_directions_add_up() {
+    with_bench(async |bench| {
+        bench.proxy.add_toxic(slow(10)).unwrap();
+        let upstream = Toxic {
+            stream: Stream::Upstream,
+            ..Toxic::new(latency(5))
+        };
+        bench.proxy.add_toxic(upstream).unwrap();
+        let took = bench.round_trip(&mut bench.connect().await, b"hello").await;
+        assert!(took >= Nanos::from_millis(15), "{took}");
+    });
+}
+
+#[test]
+fn a_change_acts_on_the_next_byte_of_a_live_connection() {
+    with_bench(async |bench| {
+        let mut client = bench.connect().await;
+        bench.round_trip(&mut client, b"plain").await;
+        for _ in 0..20 {
+            bench.proxy.add_toxic(slow(10)).unwrap();
+            let took = bench.round_trip(&mut client, b"slow").await;
+            assert!(took >= Nanos::from_millis(10), "{took}");
+            bench
+                .proxy
+                .update_toxic("slow", Share::ALL, latency(20))
+                .unwrap();
+            let took = bench.round_trip(&mut client, b"slower").await;
+            assert!(took >= Nanos::from_millis(20), "{took}");
+            bench.proxy.remove_toxic("slow").unwrap();
+            bench.round_trip(&mut client, b"plain").await;
+        }
+    });
+}
+
+#[test]
+fn a_toxic_taken_away_or_set_to_nothing_delays_no_more() {
+    with_bench(async |bench| {
+        let mut client = bench.connect().await;
+        bench.round_trip(&mut client, b"plain").await;
+        bench.proxy.add_toxic(slow(HOUR)).unwrap();
+        bench.proxy.remove_toxic("slow").unwrap();
+        bench.round_trip(&mut client, b"removed").await;
+        bench.proxy.add_toxic(slow(HOUR)).unwrap();
+        bench
+            .proxy
+            .update_toxic("slow", Share::new(0.0).unwrap(), latency(HOUR))
+            .unwrap();
+        bench.round_trip(&mut client, b"toxicity 0").await;
+        bench.proxy.reset().await.unwrap();
+        bench.round_trip(&mut client, b"healed").await;
+        assert!(bench.proxy.faults().toxics().is_empty());
+    });
+}
+
+#[test]
+fn setting_a_latency_again_releases_nothing_early() {
+    with_bench(async |bench| {
+        bench.proxy.add_toxic(slow(100)).unwrap();
+        let round_trips = async {
+            let mut client = bench.connect().await;
+            for _ in 0..8 {
+                let took = bench.round_trip(&mut client, b"hello").await;
+                assert!(took >= Nanos::from_millis(100), "{took}");
+            }
+        };
+        let updates = async {
+            loop {
+                bench.sleep(Nanos::from_millis(20)).await;
+                bench
+                    .proxy
+                    .update_toxic("slow", Share::ALL, latency(100))
+                    .unwrap();
+            }
+        };
+        tokio::select! { () = round_trips => {}, () = updates => {} }
+    });
+}
+
+#[test]
+fn a_refused_change_says_why_and_changes_nothing() {
+    with_bench(async |bench| {
+        bench.proxy.add_toxic(slow(0)).unwrap();
+        let before = bench.proxy.faults();
+        let again = bench.proxy.add_toxic(slow(HOUR));
+        assert_eq!(again, Err(FaultError::Exists("slow".into())));
+        let missing = bench.proxy.remove_toxic("fast");
+        assert_eq!(missing, Err(FaultError::NotFound("fast".into())));
+        assert_eq!(bench.proxy.faults(), before);
+    });
+}

@@ -1,0 +1,121 @@
+//! Sockets and HTTP: from a request to a job, and from its release to an answer.
+
+use super::engine::Engine;
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use std::future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use testbed_clock::Timer;
+use testbed_core::request::Served;
+use testbed_core::time::Nanos;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+
+/// Response header: nanoseconds from the request's arrival to the release of its answer, decimal.
+pub const AGE_HEADER: &str = "x-windtunnel-age-ns";
+/// Response header: nanoseconds by which the release was later than planned, decimal.
+pub const LATENESS_HEADER: &str = "x-windtunnel-lateness-ns";
+
+/// Bytes of request body that are read and dropped; beyond it, 413.
+pub(super) const BODY_LIMIT: usize = 64 * 1024;
+
+/// Connections that may wait to be accepted. A load that starts with a burst would otherwise lose
+/// handshakes, and the kernel tries them again after a whole second.
+const ACCEPT_BACKLOG: u32 = 4096;
+
+/// Pause after a failed accept, most likely for want of file descriptors.
+const ACCEPT_AGAIN: Nanos = Nanos::from_millis(10);
+
+/// Listens on `addr`.
+pub(super) fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
+    let listen = || {
+        let socket = if addr.is_ipv4() {
+            TcpSocket::new_v4()
+        } else {
+            TcpSocket::new_v6()
+        }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(addr)?;
+        socket.listen(ACCEPT_BACKLOG)
+    };
+    listen().map_err(|err| {
+        let cure = match err.kind() {
+            io::ErrorKind::AddrInUse => "stop what listens there, or choose another port",
+            io::ErrorKind::PermissionDenied => "choose a port above 1023",
+            io::ErrorKind::AddrNotAvailable => "choose an address of this machine, or 0.0.0.0",
+            _ => "choose another address",
+        };
+        io::Error::new(
+            err.kind(),
+            format!("cannot listen on {addr}: {err}; {cure}"),
+        )
+    })
+}
+
+/// The admin's routes, and service for everything else.
+pub(super) fn routes(admin: Router<Arc<Engine>>) -> Router<Arc<Engine>> {
+    admin.fallback(serve)
+}
+
+/// Accepts connections until `stopped` changes or is abandoned, then cuts them all. `stopped` is
+/// dropped last, which tells whoever waits for it that every socket is closed.
+pub(super) async fn run(
+    mut stopped: watch::Receiver<()>,
+    listener: TcpListener,
+    router: Router,
+    timer: Timer,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => { connections.spawn(converse(stream, router.clone())); }
+                Err(_) => timer.sleep_until(timer.clock().now().after(ACCEPT_AGAIN)).await,
+            },
+            Some(_) = connections.join_next() => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+/// One connection, to its end. How it ends is its client's business.
+async fn converse(stream: TcpStream, router: Router) {
+    let _ = stream.set_nodelay(true);
+    let _ = http1::Builder::new()
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .await;
+}
+
+/// One request for service.
+async fn serve(State(engine): State<Arc<Engine>>, request: Request) -> Response {
+    if to_bytes(request.into_body(), BODY_LIMIT).await.is_err() {
+        return (StatusCode::PAYLOAD_TOO_LARGE, "a body is 64 KiB at most\n").into_response();
+    }
+    let (responder, answer) = oneshot::channel();
+    engine.arrive(responder);
+    match answer.await {
+        Ok((status, served)) => respond(status, served),
+        // The backend is closing and about to cut this connection: an answer would be a lie.
+        Err(_) => future::pending().await,
+    }
+}
+
+fn respond(status: u16, served: Served) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let body = if status.is_success() { "ok\n" } else { "no\n" };
+    let account = [(AGE_HEADER, served.age), (LATENESS_HEADER, served.lateness)]
+        .map(|(name, length)| (name, HeaderValue::from(length.get())));
+    (status, account, body).into_response()
+}

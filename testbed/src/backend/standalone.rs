@@ -1,0 +1,113 @@
+//! `windtunnel backend`: the backend alone, for a client of another make.
+
+use super::Backend;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::thread;
+use testbed_clock::{LiveClock, Timer};
+use testbed_core::rng::Streams;
+use testbed_core::service::ServiceConfig;
+use testbed_core::time::Nanos;
+use tokio::runtime;
+
+/// How often it is asked whether to stop: often enough to seem prompt to a person.
+const STOP_POLL: Nanos = Nanos::from_millis(20);
+
+/// What a backend that runs alone is told.
+#[derive(Clone, Debug)]
+pub struct StandaloneArgs {
+    /// Where to listen; port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// The servers, their service times and the backlog.
+    pub service: ServiceConfig,
+    /// The seed of service times.
+    pub seed: u64,
+}
+
+/// Runs a backend with `GET` and `PUT /hold` until `stop`, asked every 20 ms, says so. Prints where
+/// it listens and how it is held. Must not be called from within a tokio runtime.
+///
+/// # Errors
+/// Those of [`Backend::start`], and if standard output cannot be written.
+pub fn run_standalone(args: &StandaloneArgs, stop: impl Fn() -> bool) -> io::Result<()> {
+    run(args, &mut io::stdout(), stop)
+}
+
+fn run(args: &StandaloneArgs, out: &mut impl Write, stop: impl Fn() -> bool) -> io::Result<()> {
+    let runtime = runtime::Builder::new_multi_thread().enable_io().build()?;
+    let timer = Timer::start(LiveClock::start());
+    let streams = Streams::new(args.seed);
+    let started = Backend::start_with_admin(args.listen, &args.service, &streams, timer);
+    let backend = runtime.block_on(started)?;
+    introduce(out, backend.addr())?;
+    while !stop() {
+        thread::sleep(STOP_POLL.as_std());
+    }
+    runtime.block_on(backend.close());
+    Ok(())
+}
+
+fn introduce(out: &mut impl Write, addr: SocketAddr) -> io::Result<()> {
+    let hold = format!("http://{addr}/hold");
+    writeln!(out, "backend listening on http://{addr}/")?;
+    writeln!(out, "  see the hold    curl {hold}")?;
+    for body in [
+        r#"{"gradient":0.7,"baseline":"40ms"}"#,
+        r#"{"latency":"14.3ms"}"#,
+        r#"{"scale":1.43}"#,
+    ] {
+        writeln!(out, "  set a hold      curl -X PUT {hold} -d '{body}'")?;
+    }
+    writeln!(out, "  lift the hold   curl -X PUT {hold} -d null")?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use testbed_core::distribution::Distribution;
+
+    fn args(listen: SocketAddr) -> StandaloneArgs {
+        let service = ServiceConfig {
+            servers: 1,
+            service: Distribution::Constant(Nanos::from_millis(1)),
+            backlog: 0,
+        };
+        StandaloneArgs {
+            listen,
+            service,
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn says_where_it_listens_and_ends_when_told() {
+        let asked = Cell::new(0);
+        let third_time = || asked.replace(asked.get() + 1) == 2;
+        let mut out = Vec::new();
+        run(&args("127.0.0.1:0".parse().unwrap()), &mut out, third_time).unwrap();
+        assert_eq!(asked.get(), 3);
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.starts_with("backend listening on http://127.0.0.1:"),
+            "{text}"
+        );
+        assert!(
+            !text.contains(":0/"),
+            "the real port, not the asked one: {text}"
+        );
+        assert!(text.contains("/hold -d null"), "{text}");
+    }
+
+    #[test]
+    fn a_busy_port_is_refused_with_its_cure() {
+        let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = other.local_addr().unwrap();
+        let refused = run_standalone(&args(addr), || true).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+        let text = refused.to_string();
+        assert!(text.contains(&addr.to_string()), "{text}");
+        assert!(text.contains("choose another port"), "{text}");
+    }
+}

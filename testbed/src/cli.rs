@@ -1,0 +1,174 @@
+//! The command line.
+
+use crate::experiment::file::Mode;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use testbed_core::distribution::Distribution;
+
+/// A wind tunnel for concurrency controllers: runs the real law against a backend that is held at
+/// a chosen degree of congestion, shows its window and gradient, and says whether what the
+/// experiment expected came true.
+#[derive(Debug, Parser)]
+#[command(name = "windtunnel", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an experiment and judge it
+    Run(RunArgs),
+    /// Check experiment files without running them
+    Check(CheckArgs),
+    /// Drive one law over recorded round-trip times
+    Law(LawArgs),
+    /// List what there is: controllers, arrivals, toxics, series, metrics
+    List(ListArgs),
+    /// Run the fake backend alone, for a client of your own
+    Backend(BackendArgs),
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 pass, 1 something broke, 2 bad command line, 3 invalid \
+                        experiment file, 4 inconclusive, 99 an expectation failed, 130 or 143 \
+                        interrupted."
+)]
+pub struct RunArgs {
+    /// The experiment file
+    pub file: PathBuf,
+    /// Virtual time or real sockets; default: what the file says
+    #[arg(long)]
+    pub mode: Option<Mode>,
+    /// The seed of all chance; default: what the file says
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Change a field of the file: --set arms.double.controller.velox.max=128
+    #[arg(long, value_name = "PATH=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Where run directories are made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Serve /metrics while the run goes: an address, or `off`. Default: 127.0.0.1:9464 for live
+    /// runs, off for virtual ones
+    #[arg(long, value_name = "ADDR", value_parser = listen)]
+    pub listen: Option<Listen>,
+    /// Print the verdict as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Where to serve metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(SocketAddr),
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Experiment files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print problems as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `law`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The input is CSV with a header. It needs the column rtt_ns, and may have op \
+                        (sample or error), start_ns, inflight and dropped. The output is its rows \
+                        with the columns limit and window appended.\n\nExample: windtunnel law \
+                        '{velox: {window: integer, start: 2}}' --input rtts.csv"
+)]
+pub struct LawArgs {
+    /// The law, as an experiment file has it: '{velox: {window: integer}}'
+    pub law: String,
+    /// The recorded round-trip times; `-` is standard input
+    #[arg(long, short, default_value = "-")]
+    pub input: PathBuf,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// One list; all, if left out
+    pub what: Option<Listed>,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// Laws that set a window.
+    Controllers,
+    /// Arrival processes of open load.
+    Arrivals,
+    /// Network faults.
+    Toxics,
+    /// What is recorded.
+    Series,
+    /// What /metrics exports.
+    Metrics,
+}
+
+/// Arguments of `backend`.
+#[derive(Debug, Args)]
+pub struct BackendArgs {
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// Requests it works on at a time
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub servers: u32,
+    /// Service time: '{constant: 40ms}', '{exponential: 20ms}', '{lognormal: {median: 10ms, sigma: 0.5}}'
+    #[arg(long, default_value = "{constant: 10ms}", value_parser = distribution)]
+    pub service: Distribution,
+    /// Requests that may wait for a server; beyond it, 503
+    #[arg(long, default_value_t = 100_000)]
+    pub backlog: u32,
+    /// The seed of its service times
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (path, value) = text
+        .split_once('=')
+        .ok_or("write PATH=VALUE, such as run.seed=8")?;
+    Ok((path.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn listen(text: &str) -> Result<Listen, String> {
+    if text == "off" {
+        return Ok(Listen::Off);
+    }
+    let cure = "write an address and port, such as 127.0.0.1:9464, or `off`";
+    text.parse().map(Listen::At).map_err(|_| cure.to_owned())
+}
+
+fn distribution(text: &str) -> Result<Distribution, String> {
+    let yaml = serde_yaml::Deserializer::from_str(text);
+    let read: Result<_, _> = serde_yaml::with::singleton_map_recursive::deserialize(yaml);
+    read.map_err(|error| error.to_string())
+}
+
+/// What a `--listen` that was not given means.
+pub fn default_listen(mode: Mode) -> Listen {
+    match mode {
+        Mode::Virtual => Listen::Off,
+        Mode::Live => Listen::At(SocketAddr::from(([127, 0, 0, 1], 9464))),
+    }
+}

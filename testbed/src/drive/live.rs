@@ -1,0 +1,265 @@
+//! The live world: real time, real HTTP/1.1 over loopback, each arm through its embedded proxy to
+//! its own backend.
+//!
+//! The shell's thread is the generator: it sleeps on the channel of answers until the next instant
+//! at which there is something to do, which is as precise as the system's timers. Everything that
+//! has a socket runs on tokio.
+
+use super::interrupt::Interrupt;
+use super::world::{ArmFaults, Step, World, WorldError};
+use crate::backend::Backend;
+use crate::client::Client;
+use crate::experiment::file::Classify;
+use crate::experiment::plan::ArmPlan;
+use faults::proxy::EmbeddedProxy;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
+use testbed_core::hold::Feed;
+use testbed_core::request::{Answer, Arm, Outcome, Ticket};
+use testbed_core::rng::Streams;
+use testbed_core::service::BackendState;
+use testbed_core::time::{Nanos, Time};
+use tokio::runtime::{Builder, Runtime};
+
+/// How often the shell's thread looks for signals while nothing happens.
+const LOOK_FOR_SIGNALS: Nanos = Nanos::from_millis(50);
+/// How long tasks may take to end when the world is closed.
+const CLOSING: Duration = Duration::from_millis(200);
+
+/// A world of sockets and real time.
+pub struct Live {
+    clock: LiveClock,
+    /// When the run began, by the clock.
+    origin: Time,
+    now: Time,
+    runtime: Option<Runtime>,
+    arms: Vec<LiveArm>,
+    outstanding: BTreeMap<(Arm, u64), Ticket>,
+    back: Receiver<Back>,
+    send_back: Sender<Back>,
+    interrupt: Interrupt,
+    /// Whether an answer is to be looked for before the time is: what is always due must not keep
+    /// the other from ever being seen.
+    answers_first: bool,
+}
+
+struct LiveArm {
+    backend: Backend,
+    proxy: EmbeddedProxy,
+    client: Client,
+    classify: Classify,
+}
+
+/// A request that came back, as the task that sent it tells the shell. Instants are the clock's.
+struct Back {
+    arm: Arm,
+    id: u64,
+    answer: Answer,
+}
+
+impl Live {
+    /// Starts a backend and a proxy for each arm, on free ports of loopback.
+    ///
+    /// # Errors
+    /// When the system does not give the sockets or threads that it takes.
+    pub fn start(
+        arms: &[ArmPlan],
+        streams: &Streams,
+        interrupt: Interrupt,
+    ) -> Result<Self, WorldError> {
+        set_fine_timer_slack();
+        let clock = LiveClock::start();
+        let timer = Timer::start(clock);
+        let runtime = Builder::new_multi_thread()
+            .enable_io()
+            .thread_name("windtunnel-io")
+            .build();
+        let runtime = runtime.map_err(failed("cannot start tokio"))?;
+        let start = |arm| runtime.block_on(LiveArm::start(arm, streams, &timer));
+        let arms = arms.iter().map(start).collect::<io::Result<Vec<_>>>();
+        let arms = arms.map_err(failed("cannot start a backend and its proxy"))?;
+        let (send_back, back) = channel();
+        Ok(Self {
+            clock,
+            origin: clock.now(),
+            now: Time::ZERO,
+            runtime: Some(runtime),
+            arms,
+            outstanding: BTreeMap::new(),
+            back,
+            send_back,
+            interrupt,
+            answers_first: false,
+        })
+    }
+
+    fn refresh(&mut self) -> Time {
+        self.now = self.since_origin(self.clock.now());
+        self.now
+    }
+
+    fn since_origin(&self, at: Time) -> Time {
+        Time::ZERO.after(at.since(self.origin))
+    }
+
+    /// An answer to a request that is still outstanding, as the shell takes it.
+    fn take(&mut self, Back { arm, id, answer }: Back) -> Option<Step> {
+        let ticket = self.outstanding.remove(&(arm, id))?;
+        let (sent, end) = (
+            self.since_origin(answer.sent),
+            self.since_origin(answer.end),
+        );
+        self.refresh();
+        self.answers_first = false;
+        Some(Step::Answer {
+            arm,
+            ticket,
+            answer: Answer {
+                sent,
+                end,
+                ..answer
+            },
+        })
+    }
+
+    fn take_waiting(&mut self) -> Option<Step> {
+        while let Ok(back) = self.back.try_recv() {
+            if let Some(step) = self.take(back) {
+                return Some(step);
+            }
+        }
+        None
+    }
+}
+
+impl World for Live {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn send(&mut self, arm: Arm, ticket: Ticket) {
+        let Some(runtime) = &self.runtime else { return };
+        let state = &self.arms[arm.index()];
+        let (client, classify) = (state.client.clone(), state.classify.clone());
+        let (clock, send_back) = (self.clock, self.send_back.clone());
+        let id = ticket.arrival.id;
+        self.outstanding.insert((arm, id), ticket);
+        runtime.spawn(async move {
+            let sent = clock.now();
+            let reply = client.call(id).await;
+            let outcome = reply
+                .status
+                .map_or(Outcome::Error, |status| classify.outcome(status));
+            let (end, bytes, served) = (clock.now(), reply.bytes, reply.served);
+            // Nobody listens any more once the run is over.
+            let _ = send_back.send(Back {
+                arm,
+                id,
+                answer: Answer {
+                    sent,
+                    end,
+                    outcome,
+                    bytes,
+                    served,
+                },
+            });
+        });
+    }
+
+    fn step(&mut self, until: Time) -> Result<Step, WorldError> {
+        loop {
+            if let Some(signal) = self.interrupt.signal() {
+                return Ok(Step::Interrupted(signal));
+            }
+            if self.answers_first
+                && let Some(step) = self.take_waiting()
+            {
+                return Ok(step);
+            }
+            let now = self.refresh();
+            if now >= until {
+                self.answers_first = true;
+                return Ok(Step::Reached);
+            }
+            let wait = until.since(now).min(LOOK_FOR_SIGNALS);
+            match self.back.recv_timeout(wait.as_std()) {
+                Ok(back) => {
+                    if let Some(step) = self.take(back) {
+                        return Ok(step);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    fn set_faults(&mut self, arm: Arm, faults: &ArmFaults) -> Result<(), WorldError> {
+        let state = &self.arms[arm.index()];
+        state.backend.set_hold(faults.hold);
+        state.backend.set_rejects(faults.rejects.clone());
+        let Some(runtime) = &self.runtime else {
+            return Ok(());
+        };
+        runtime
+            .block_on(state.proxy.set_faults(&faults.proxy))
+            .map_err(failed("the fault proxy did not take its faults"))
+    }
+
+    fn feed(&mut self, arm: Arm, feed: Feed) {
+        self.arms[arm.index()].backend.feed(feed);
+    }
+
+    fn look(&mut self, arm: Arm) -> BackendState {
+        self.arms[arm.index()].backend.look()
+    }
+
+    fn close(&mut self) -> Vec<(Arm, Ticket)> {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.block_on(async {
+                for arm in self.arms.drain(..) {
+                    arm.proxy.close().await;
+                    arm.backend.close().await;
+                }
+            });
+            runtime.shutdown_timeout(CLOSING);
+        }
+        std::mem::take(&mut self.outstanding)
+            .into_iter()
+            .map(|((arm, _), ticket)| (arm, ticket))
+            .collect()
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl LiveArm {
+    async fn start(arm: &ArmPlan, streams: &Streams, timer: &Timer) -> io::Result<Self> {
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let backend = Backend::start(any_port, &arm.backend, streams, timer.clone()).await?;
+        let proxy =
+            EmbeddedProxy::start(any_port, backend.addr(), timer.clone(), *streams, &arm.name)
+                .await?;
+        let client = Client::new(proxy.listen_addr());
+        Ok(Self {
+            backend,
+            proxy,
+            client,
+            classify: arm.admission.classify.clone(),
+        })
+    }
+}
+
+fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {
+    move |source| WorldError::Io {
+        what: what.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,329 @@
+//! The shell: runs an experiment's arms in a world, virtual or live. It is written once and does
+//! no thinking; laws, queues and models do.
+//!
+//! ```text
+//! wait for the next answer, or for the next instant at which somebody has something to do
+//!   answer   -> admission.finish -> controller; the load hears of it; the backend is fed
+//!   instant  -> timeline edge | sampling | load, drain or law that is due
+//! then let go what may go
+//! ```
+
+use super::overhead::Overhead;
+use super::timeline::{Change, Timeline};
+use super::world::{ArmFaults, Signal, Step, World, WorldError};
+use crate::experiment::plan::{Action, ArmPlan, Plan};
+use testbed_core::admission::Admission;
+use testbed_core::event::Event;
+use testbed_core::hold::Feed;
+use testbed_core::load::Load;
+use testbed_core::observe::Observer;
+use testbed_core::request::{Answer, Arm, Outcome, Ticket};
+use testbed_core::rng::Streams;
+use testbed_core::time::{Nanos, Time};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It went through all of its phases.
+    Complete,
+    /// It was stopped.
+    Interrupted(Signal),
+}
+
+/// One variant at work.
+struct ArmState {
+    arm: Arm,
+    admission: Admission,
+    load: Load,
+    faults: ArmFaults,
+    overhead: Overhead,
+    first_planned: Time,
+    done: bool,
+}
+
+/// Runs an experiment.
+pub struct Shell<'a, W, O> {
+    plan: &'a Plan,
+    world: W,
+    observer: O,
+    arms: Vec<ArmState>,
+    timeline: Timeline,
+    next_tick: Time,
+    last_tick: Time,
+}
+
+impl<'a, W: World, O: Observer> Shell<'a, W, O> {
+    /// A run at its beginning.
+    pub fn new(plan: &'a Plan, world: W, observer: O) -> Self {
+        let streams = Streams::new(plan.seed);
+        let arms = (0u16..).map(Arm).zip(&plan.arms);
+        Self {
+            arms: arms
+                .map(|(arm, plan)| ArmState::new(arm, plan, &streams))
+                .collect(),
+            timeline: Timeline::new(plan),
+            next_tick: Time::ZERO.after(plan.sample_every),
+            last_tick: Time::ZERO,
+            plan,
+            world,
+            observer,
+        }
+    }
+
+    /// Runs to the end of the last phase, or until interrupted. However it ends, faults are healed
+    /// and every ticket has ended.
+    ///
+    /// # Errors
+    /// When the world breaks. Faults have been healed as far as it let them.
+    pub fn run(mut self) -> Result<Ending, WorldError> {
+        let ran = self.run_phases();
+        let now = self.world.now();
+        let healed = self.heal(now);
+        self.close(now);
+        let ending = ran?;
+        healed?;
+        Ok(ending)
+    }
+
+    fn run_phases(&mut self) -> Result<Ending, WorldError> {
+        self.apply_due_changes(Time::ZERO)?;
+        for arm in &mut self.arms {
+            arm.admission.announce(Time::ZERO, &mut self.observer);
+        }
+        self.let_go_all(Time::ZERO);
+        while !self.timeline.is_over() {
+            match self.world.step(self.next_instant())? {
+                Step::Answer {
+                    arm,
+                    ticket,
+                    answer,
+                } => self.take_back(arm, ticket, &answer),
+                Step::Reached => self.on_instant(self.world.now())?,
+                Step::Interrupted(signal) => return Ok(Ending::Interrupted(signal)),
+            }
+        }
+        Ok(Ending::Complete)
+    }
+
+    fn next_instant(&self) -> Time {
+        let arms = self.arms.iter().filter_map(ArmState::next_wake).min();
+        arms.unwrap_or(Time::NEVER)
+            .min(self.next_tick)
+            .min(self.timeline.next())
+    }
+
+    fn take_back(&mut self, arm: Arm, ticket: Ticket, answer: &Answer) {
+        let now = self.world.now();
+        let state = &mut self.arms[arm.index()];
+        let feed = state.take_back(now, ticket, answer, &mut self.observer);
+        self.world.feed(arm, feed);
+        self.arms[arm.index()].let_go(now, &mut self.world, &mut self.observer);
+    }
+
+    fn on_instant(&mut self, now: Time) -> Result<(), WorldError> {
+        if now >= self.next_tick {
+            self.tick(now);
+        }
+        if now >= self.timeline.next() {
+            self.apply_due_changes(now)?;
+        }
+        self.let_go_all(now);
+        Ok(())
+    }
+
+    fn let_go_all(&mut self, now: Time) {
+        for arm in &mut self.arms {
+            if arm.next_wake().is_some_and(|due| due <= now) {
+                arm.admission.on_wake(now, &mut self.observer);
+                arm.let_go(now, &mut self.world, &mut self.observer);
+            }
+        }
+    }
+
+    /// A sampling instant. Those that a slow machine missed are not made up for.
+    fn tick(&mut self, now: Time) {
+        while self.next_tick <= now {
+            self.next_tick = self.next_tick.after(self.plan.sample_every);
+        }
+        if now == self.last_tick {
+            return;
+        }
+        self.last_tick = now;
+        for state in &self.arms {
+            let look = self.world.look(state.arm);
+            let backend = Event::Backend {
+                arm: state.arm,
+                in_system: look.in_system,
+                queued: look.queued,
+                utilisation: look.utilisation,
+            };
+            self.observer.on_event(now, &backend);
+        }
+        self.observer.on_event(now, &Event::Tick);
+    }
+
+    fn apply_due_changes(&mut self, now: Time) -> Result<(), WorldError> {
+        if now > Time::ZERO {
+            self.tick(now);
+        }
+        while let Some(change) = self.timeline.take(now) {
+            match change {
+                Change::Phase(index) => {
+                    let name = &self.plan.phases[index].name;
+                    self.observer.on_event(now, &Event::Phase { index, name });
+                }
+                Change::Fault { index, on } => self.switch(now, index, on)?,
+                Change::End => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, now: Time, index: usize, on: bool) -> Result<(), WorldError> {
+        let fault = &self.plan.faults[index];
+        for &arm in &fault.arms {
+            let state = &mut self.arms[arm];
+            state.faults.switch(&fault.name, &fault.action, on);
+            self.world.set_faults(state.arm, &state.faults)?;
+        }
+        self.observer.on_event(
+            now,
+            &Event::Fault {
+                index,
+                name: &fault.name,
+                on,
+            },
+        );
+        Ok(())
+    }
+
+    fn heal(&mut self, now: Time) -> Result<(), WorldError> {
+        let still_on = self.timeline.faults_on();
+        let outcomes: Vec<_> = still_on
+            .into_iter()
+            .map(|index| self.switch(now, index, false))
+            .collect();
+        outcomes.into_iter().collect()
+    }
+
+    fn close(&mut self, now: Time) {
+        self.tick(now);
+        for (arm, ticket) in self.world.close() {
+            let cut_off = Answer::without(Outcome::Cancelled, ticket.start, now);
+            self.arms[arm.index()]
+                .admission
+                .finish(now, ticket, &cut_off, &mut self.observer);
+        }
+        for state in &mut self.arms {
+            state.admission.abandon(now, &mut self.observer);
+        }
+        self.observer.on_event(now, &Event::End);
+    }
+}
+
+impl ArmState {
+    fn new(arm: Arm, plan: &ArmPlan, streams: &Streams) -> Self {
+        let admission = &plan.admission;
+        Self {
+            arm,
+            admission: Admission::new(
+                arm,
+                plan.controller.build(),
+                admission.max_waiting as usize,
+                &admission.feedback,
+            ),
+            load: Load::new(&plan.load, streams),
+            faults: ArmFaults::default(),
+            overhead: Overhead::default(),
+            first_planned: Time::ZERO,
+            done: false,
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        [self.load.next_wake(), self.admission.next_wake()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn take_back<O: Observer>(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        answer: &Answer,
+        observer: &mut O,
+    ) -> Feed {
+        let client = ticket.arrival.client;
+        if let Some(served) = answer.served {
+            self.overhead
+                .record(answer.end.since(ticket.start).minus(served.age));
+        }
+        self.admission.finish(now, ticket, answer, observer);
+        self.load.on_end(now, client);
+        if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
+            let makespan = answer.end.since(self.first_planned);
+            observer.on_event(
+                now,
+                &Event::InputDone {
+                    arm: self.arm,
+                    makespan,
+                },
+            );
+        }
+        Feed {
+            baseline: self.admission.baseline_rtt(),
+            overhead: self.overhead.least(),
+        }
+    }
+
+    /// Offers what is planned and sends what may go.
+    fn let_go<W: World, O: Observer>(&mut self, now: Time, world: &mut W, observer: &mut O) {
+        while let Some(arrival) = self.load.take(now) {
+            let client = arrival.client;
+            if self.admission.arrive(now, arrival, observer).is_err() {
+                self.load.on_end(now, client);
+            }
+        }
+        while let Some(ticket) = self.admission.admit(now, observer) {
+            world.send(self.arm, ticket);
+        }
+        if self.load.flushes() {
+            while let Some(ticket) = self.admission.admit_ungated(now, observer) {
+                world.send(self.arm, ticket);
+            }
+        }
+    }
+}
+
+impl ArmFaults {
+    fn switch(&mut self, name: &str, action: &Action, on: bool) {
+        match action {
+            Action::Hold(hold) => self.hold = on.then_some(*hold),
+            Action::Reject(reject) if on => self.rejects.push(reject.clone()),
+            Action::Reject(reject) => self.rejects.retain(|other| other != reject),
+            Action::Down => self.proxy.set_enabled(!on),
+            Action::Toxic(toxic) => {
+                let toxic = faults::Toxic {
+                    name: Some(name.to_owned()),
+                    ..toxic.clone()
+                };
+                // Names of faults are one of a kind and each is switched on before it is off, so
+                // neither can be refused.
+                let switched = if on {
+                    self.proxy.add(toxic).map(drop)
+                } else {
+                    self.proxy.remove(name).map(drop)
+                };
+                debug_assert_eq!(switched, Ok(()));
+            }
+        }
+    }
+}
+
+/// The length of a run: of all phases together.
+pub fn total(plan: &Plan) -> Nanos {
+    plan.phases
+        .last()
+        .map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
+}

@@ -1,0 +1,108 @@
+//! The simulated world: virtual time in whole nanoseconds, backends and networks as function calls.
+//!
+//! One thread. What happens next is the earliest thing due, and at one instant the arm that comes
+//! first in the file; within an arm, what was put in first. So a run is the same every time.
+
+mod path;
+
+use super::interrupt::Interrupt;
+use super::world::{ArmFaults, Step, World, WorldError};
+use crate::experiment::plan::ArmPlan;
+use path::Path;
+use testbed_core::hold::Feed;
+use testbed_core::request::{Arm, Ticket};
+use testbed_core::rng::Streams;
+use testbed_core::service::BackendState;
+use testbed_core::time::Time;
+
+/// More events than this at one instant, and virtual time is taken to stand still.
+const MAX_EVENTS_AT_AN_INSTANT: u64 = 20_000_000;
+
+/// A world that is simulated.
+#[derive(Debug)]
+pub struct Sim {
+    now: Time,
+    paths: Vec<Path>,
+    interrupt: Interrupt,
+    events_at_now: u64,
+}
+
+impl Sim {
+    /// A world at its beginning, with a path for each arm.
+    pub fn new(arms: &[ArmPlan], streams: &Streams, interrupt: Interrupt) -> Self {
+        let paths = arms.iter().map(|arm| Path::new(arm, streams)).collect();
+        Self {
+            now: Time::ZERO,
+            paths,
+            interrupt,
+            events_at_now: 0,
+        }
+    }
+
+    fn next_due(&self) -> Option<(Time, usize)> {
+        let due = |(index, path): (usize, &Path)| Some((path.next_wake()?, index));
+        self.paths.iter().enumerate().filter_map(due).min()
+    }
+
+    fn advance_to(&mut self, at: Time) -> Result<(), WorldError> {
+        if at > self.now {
+            (self.now, self.events_at_now) = (at, 0);
+        }
+        self.events_at_now += 1;
+        if self.events_at_now > MAX_EVENTS_AT_AN_INSTANT {
+            return Err(WorldError::StandsStill {
+                at: self.now,
+                events: self.events_at_now,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl World for Sim {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn send(&mut self, arm: Arm, ticket: Ticket) {
+        self.paths[arm.index()].send(self.now, ticket);
+    }
+
+    fn step(&mut self, until: Time) -> Result<Step, WorldError> {
+        if let Some(signal) = self.interrupt.signal() {
+            return Ok(Step::Interrupted(signal));
+        }
+        while let Some((at, index)) = self.next_due().filter(|(at, _)| *at <= until) {
+            self.advance_to(at)?;
+            if let Some((ticket, answer)) = self.paths[index].advance(self.now) {
+                return Ok(Step::Answer {
+                    arm: Arm(index as u16),
+                    ticket,
+                    answer,
+                });
+            }
+        }
+        self.advance_to(until)?;
+        Ok(Step::Reached)
+    }
+
+    fn set_faults(&mut self, arm: Arm, faults: &ArmFaults) -> Result<(), WorldError> {
+        self.paths[arm.index()].set_faults(self.now, faults);
+        Ok(())
+    }
+
+    fn feed(&mut self, arm: Arm, feed: Feed) {
+        self.paths[arm.index()].feed(feed);
+    }
+
+    fn look(&mut self, arm: Arm) -> BackendState {
+        self.paths[arm.index()].look(self.now)
+    }
+
+    fn close(&mut self) -> Vec<(Arm, Ticket)> {
+        let arms = (0u16..).map(Arm);
+        arms.zip(&mut self.paths)
+            .flat_map(|(arm, path)| path.close().into_iter().map(move |ticket| (arm, ticket)))
+            .collect()
+    }
+}

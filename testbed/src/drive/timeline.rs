@@ -1,0 +1,90 @@
+//! The timeline: when phases begin and faults are switched, as a sorted list.
+
+use crate::experiment::plan::Plan;
+use testbed_core::time::Time;
+
+/// A change at an instant. At one instant, faults go off, then a phase begins, then faults go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A fault is switched.
+    Fault {
+        /// Its index in the plan.
+        index: usize,
+        /// On or off.
+        on: bool,
+    },
+    /// A phase begins.
+    Phase(usize),
+    /// The last phase ends.
+    End,
+}
+
+/// The changes of a run, in order.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    changes: Vec<(Time, Change)>,
+    next: usize,
+}
+
+impl Timeline {
+    /// The timeline of a plan, at its beginning.
+    pub fn new(plan: &Plan) -> Self {
+        let mut changes = Vec::new();
+        for (index, fault) in plan.faults.iter().enumerate() {
+            changes.push((fault.begin, Change::Fault { index, on: true }));
+            changes.push((fault.end, Change::Fault { index, on: false }));
+        }
+        for (index, phase) in plan.phases.iter().enumerate() {
+            changes.push((phase.begin, Change::Phase(index)));
+        }
+        let end = plan.phases.last().map_or(Time::ZERO, |phase| phase.end);
+        changes.push((end, Change::End));
+        changes.sort_by_key(|(at, change)| (*at, change.rank()));
+        Self { changes, next: 0 }
+    }
+
+    /// The instant of the next change.
+    pub fn next(&self) -> Time {
+        self.changes
+            .get(self.next)
+            .map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// The next change that is due at `now`; ask until there is none.
+    pub fn take(&mut self, now: Time) -> Option<Change> {
+        let (at, change) = *self.changes.get(self.next)?;
+        (at <= now).then(|| {
+            self.next += 1;
+            change
+        })
+    }
+
+    /// Whether everything has been taken.
+    pub fn is_over(&self) -> bool {
+        self.next == self.changes.len()
+    }
+
+    /// The faults that were switched on and not off.
+    pub fn faults_on(&self) -> Vec<usize> {
+        let mut on = Vec::new();
+        for (_, change) in &self.changes[..self.next] {
+            match change {
+                Change::Fault { index, on: true } => on.push(*index),
+                Change::Fault { index, on: false } => on.retain(|other| other != index),
+                Change::Phase(_) | Change::End => {}
+            }
+        }
+        on
+    }
+}
+
+impl Change {
+    const fn rank(self) -> u8 {
+        match self {
+            Self::Fault { on: false, .. } => 0,
+            Self::Phase(_) => 1,
+            Self::Fault { on: true, .. } => 2,
+            Self::End => 3,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The world an experiment runs in: its time, and the way to the backend and back.
+
+use testbed_core::hold::{Feed, Hold};
+use testbed_core::request::{Answer, Arm, Ticket};
+use testbed_core::service::{BackendState, Reject};
+use testbed_core::time::Time;
+use thiserror::Error;
+
+/// What is wrong, deliberately, on one arm's way to its backend and in the backend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArmFaults {
+    /// Rejections, the first that applies decides.
+    pub rejects: Vec<Reject>,
+    /// What the backend is held at.
+    pub hold: Option<Hold>,
+    /// Toxics and whether the proxy is up.
+    pub proxy: faults::ProxyFaults,
+}
+
+/// What happened when the world was let go on.
+#[derive(Debug)]
+pub enum Step {
+    /// A request came back.
+    Answer {
+        /// The arm that sent it.
+        arm: Arm,
+        /// Its ticket.
+        ticket: Ticket,
+        /// How it came back.
+        answer: Answer,
+    },
+    /// Nothing came back before the instant asked for.
+    Reached,
+    /// Somebody asked for the run to stop.
+    Interrupted(Signal),
+}
+
+/// Who asked a run to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Ctrl-C (SIGINT).
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// Something broke; it says nothing about the experiment's question.
+#[derive(Debug, Error)]
+pub enum WorldError {
+    /// The simulation makes no progress.
+    #[error(
+        "virtual time stands still at {at}: {events} events at one instant; give clients a think \
+         time, or rejections an `after:`"
+    )]
+    StandsStill {
+        /// Where.
+        at: Time,
+        /// How many events have happened there.
+        events: u64,
+    },
+    /// A part of the live world could not be set up or has died.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done.
+        what: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+/// Time and the way to the backends. The shell is written once over this; [`Sim`](super::sim::Sim)
+/// simulates it, [`Live`](super::live::Live) has real sockets and real time.
+pub trait World {
+    /// The present instant.
+    fn now(&self) -> Time;
+
+    /// Sends an admitted request on its way.
+    fn send(&mut self, arm: Arm, ticket: Ticket);
+
+    /// Goes on until a request comes back, but not beyond `until`.
+    ///
+    /// # Errors
+    /// When the world is broken; the run cannot go on.
+    fn step(&mut self, until: Time) -> Result<Step, WorldError>;
+
+    /// Makes these, and no others, the faults of `arm`.
+    ///
+    /// # Errors
+    /// When the fault engine did not take them.
+    fn set_faults(&mut self, arm: Arm, faults: &ArmFaults) -> Result<(), WorldError>;
+
+    /// Tells the backend what the client's side knows, for a gradient hold to follow.
+    fn feed(&mut self, arm: Arm, feed: Feed);
+
+    /// The state of an arm's backend.
+    fn look(&mut self, arm: Arm) -> BackendState;
+
+    /// Closes everything, and gives back the tickets of requests that did not come back.
+    fn close(&mut self) -> Vec<(Arm, Ticket)>;
+}

@@ -1,0 +1,73 @@
+//! Experiment files: from YAML to a plan that can be run, or to a report of every mistake.
+//!
+//! ```text
+//! text -> Document (positions) -> schema check -> File (typed) -> semantic check -> Plan
+//! ```
+
+pub mod check;
+pub mod document;
+pub mod file;
+pub mod plan;
+pub mod problem;
+pub mod schema_check;
+
+use document::Document;
+use file::{File, Mode, VERSION};
+use plan::Plan;
+use problem::{Problem, Report};
+
+/// What the command line changes of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// `--mode`.
+    pub mode: Option<Mode>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--set path=value`, in order.
+    pub set: Vec<(String, String)>,
+}
+
+/// Reads and checks the text of the file called `name`.
+///
+/// # Errors
+/// Every mistake that was found, with its place and its cure.
+pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Report> {
+    let mut document = Document::parse(name, text)?;
+    let fail = |document: &Document, problems: Vec<Problem>| Report::new(document, problems);
+    for (path, value) in &overrides.set {
+        document
+            .set(path, value)
+            .map_err(|problem| fail(&document, vec![problem]))?;
+    }
+    if let Some(problem) = other_version(&document) {
+        return Err(fail(&document, vec![problem]));
+    }
+    let problems = schema_check::check(&document, &schema());
+    if !problems.is_empty() {
+        return Err(fail(&document, problems));
+    }
+    let mut file: File = document
+        .deserialize()
+        .map_err(|problem| fail(&document, vec![problem]))?;
+    file.run.mode = overrides.mode.unwrap_or(file.run.mode);
+    file.run.seed = overrides.seed.unwrap_or(file.run.seed);
+    check::plan(file).map_err(|problems| fail(&document, problems))
+}
+
+/// The JSON Schema of experiment files.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(File).to_value()
+}
+
+/// A file of another version gets one message about that, not a hundred about its fields.
+fn other_version(document: &Document) -> Option<Problem> {
+    let json = document.to_json();
+    let version = json.get("version")?;
+    if version.as_u64() == Some(u64::from(VERSION)) {
+        return None;
+    }
+    let message =
+        format!("this file is of version {version}; this program reads version {VERSION}");
+    let help = format!("write `version: {VERSION}`, or use the program that belongs to the file");
+    Some(Problem::at_value("/version", message).with_help(help))
+}

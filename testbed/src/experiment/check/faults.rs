@@ -1,0 +1,164 @@
+//! What the schema cannot see of faults.
+
+use super::{Problems, resolve, unique};
+use crate::experiment::file::{BackendFault, FaultFile, File};
+use crate::experiment::plan::{Action, ArmPlan, FaultPlan, PhasePlan};
+use crate::experiment::problem::Problem;
+use testbed_core::hold::Hold;
+use testbed_core::service::Reject;
+use testbed_core::time::Time;
+
+/// Resolves the faults of a file.
+pub(super) fn check(
+    file: &File,
+    phases: &[PhasePlan],
+    arms: &[ArmPlan],
+    problems: &mut Problems,
+) -> Vec<FaultPlan> {
+    unique(
+        file.faults.iter().map(|fault| fault.name.as_str()),
+        "/faults",
+        "name",
+        problems,
+    );
+    let mut plans = Vec::new();
+    for (index, fault) in file.faults.iter().enumerate() {
+        let at = format!("/faults/{index}");
+        let span = span(fault, phases, &at, problems);
+        let acts_on = acts_on(file, fault, &at, problems);
+        let action = action(fault, &at, problems);
+        if let (Some((begin, end)), Some(arms), Some(action)) = (span, acts_on, action) {
+            plans.push(FaultPlan {
+                name: fault.name.clone(),
+                begin,
+                end,
+                arms,
+                action,
+            });
+        }
+    }
+    if plans.len() == file.faults.len() {
+        holds(&plans, arms, problems);
+    }
+    plans
+}
+
+fn span(
+    fault: &FaultFile,
+    phases: &[PhasePlan],
+    at: &str,
+    problems: &mut Problems,
+) -> Option<(Time, Time)> {
+    let Some(name) = &fault.during else {
+        return Some((Time::ZERO, phases.last()?.end));
+    };
+    let names: Vec<_> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    let index = resolve("phase", name, &names, format!("{at}/during"), problems)?;
+    Some((phases[index].begin, phases[index].end))
+}
+
+fn acts_on(
+    file: &File,
+    fault: &FaultFile,
+    at: &str,
+    problems: &mut Problems,
+) -> Option<Vec<usize>> {
+    let names: Vec<_> = file.arms.keys().map(String::as_str).collect();
+    let Some(wanted) = &fault.arms else {
+        return Some((0..names.len()).collect());
+    };
+    if wanted.is_empty() {
+        let problem = Problem::at_value(format!("{at}/arms"), "a fault without arms does nothing");
+        problems.push(problem.with_help("name an arm, or leave `arms:` out for all"));
+    }
+    let places = wanted.iter().enumerate();
+    places
+        .map(|(place, name)| resolve("arm", name, &names, format!("{at}/arms/{place}"), problems))
+        .collect()
+}
+
+fn action(fault: &FaultFile, at: &str, problems: &mut Problems) -> Option<Action> {
+    match (&fault.backend, &fault.toxic, &fault.proxy) {
+        (Some(backend), None, None) => backend_action(backend, &format!("{at}/backend"), problems),
+        (None, Some(toxic), None) => Some(Action::Toxic(toxic.clone())),
+        (None, None, Some(_)) => Some(Action::Down),
+        _ => {
+            let message = "a fault is exactly one of backend, toxic and proxy";
+            problems.push(Problem::at_key(at, message).with_help("split it into several faults"));
+            None
+        }
+    }
+}
+
+fn backend_action(backend: &BackendFault, at: &str, problems: &mut Problems) -> Option<Action> {
+    match (&backend.reject, &backend.hold) {
+        (Some(reject), None) => rejection(reject, at, problems),
+        (None, Some(config)) => match Hold::try_from(config) {
+            Ok(hold) => Some(Action::Hold(hold)),
+            Err(message) => {
+                problems.push(Problem::at_key(format!("{at}/hold"), message));
+                None
+            }
+        },
+        _ => {
+            let message = "a backend fault is exactly one of reject and hold";
+            problems.push(Problem::at_key(at, message).with_help("split it into several faults"));
+            None
+        }
+    }
+}
+
+fn rejection(reject: &Reject, at: &str, problems: &mut Problems) -> Option<Action> {
+    if let Some(calls) = reject
+        .calls
+        .as_ref()
+        .filter(|calls| calls.from >= calls.until)
+    {
+        let message = format!(
+            "calls from {} until {} are none at all",
+            calls.from, calls.until
+        );
+        let help = "`until` is the first call after the range, so it is the greater one";
+        let problem = Problem::at_key(format!("{at}/reject/calls"), message).with_help(help);
+        problems.push(problem);
+        return None;
+    }
+    Some(Action::Reject(reject.clone()))
+}
+
+/// A gradient can only be held where a law has a baseline, and a backend has one hold at a time.
+fn holds(plans: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
+    for (index, plan) in plans.iter().enumerate() {
+        let Action::Hold(hold) = &plan.action else {
+            continue;
+        };
+        let at = format!("/faults/{index}");
+        for arm in plan.arms.iter().filter_map(|arm| arms.get(*arm)) {
+            let follows = arm
+                .controller
+                .vitals()
+                .iter()
+                .any(|vital| vital.name == "baseline_rtt");
+            if matches!(hold, Hold::Gradient { .. }) && !follows {
+                let law = arm.controller.name();
+                let message = format!(
+                    "a gradient is held against a law's baseline RTT, and `{law}` of arm `{}` has none",
+                    arm.name
+                );
+                let help = "name the arms that it is for: `arms: [...]`, or hold a latency";
+                problems.push(Problem::at_key(&at, message).with_help(help));
+            }
+        }
+        let overlaps = |other: &&FaultPlan| {
+            matches!(other.action, Action::Hold(_))
+                && other.begin < plan.end
+                && plan.begin < other.end
+                && other.arms.iter().any(|arm| plan.arms.contains(arm))
+        };
+        if let Some(other) = plans[..index].iter().find(overlaps) {
+            let message = format!("`{}` already holds this backend at that time", other.name);
+            problems
+                .push(Problem::at_key(&at, message).with_help("use another phase or other arms"));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! An experiment file as a tree that knows where in the text each field stands.
+//!
+//! The text goes through [`Document::parse`], which refuses what an experiment file has no use for
+//! (anchors, tags, several documents, huge or deep files) before it can cost anything. The tree
+//! then serves the schema check as JSON and the typed stage through serde_yaml, and `--set`
+//! changes it in between.
+
+mod load;
+mod node;
+mod set;
+mod typed;
+
+use super::problem::{At, Position, Problem, Report, Source};
+use load::MAX_BYTES;
+use node::Node;
+pub(super) use node::escape;
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use set::Setting;
+use std::ops::Range;
+
+/// A parsed experiment file: a mapping, with positions.
+///
+/// Serialises to the fields in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    source: Source,
+    root: Node,
+    settings: Vec<Setting>,
+}
+
+impl Document {
+    /// Parses the text of the file called `name`.
+    ///
+    /// # Errors
+    /// All that is wrong with the text as YAML, placed. Refused are: syntax errors, files over
+    /// 1 MiB, files without content or with more than one document, anything but a mapping at the
+    /// top, nesting deeper than 32, more than 50,000 nodes, anchors and aliases, tags, merge keys,
+    /// keys that are not text, duplicate keys, numbers that are not finite, control characters.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Report> {
+        // What is too big is not kept either.
+        let source = Source::new(name, if text.len() > MAX_BYTES { "" } else { text });
+        match load::load(text).and_then(load::mapping_at_top) {
+            Ok(root) => Ok(Self {
+                source,
+                root,
+                settings: Vec::new(),
+            }),
+            Err(slips) => Err(Report::placed(source, slips)),
+        }
+    }
+
+    /// The text this was parsed from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Where the field at the JSON pointer `path` stands.
+    ///
+    /// For a field that is not there: the name of the nearest field around it. What begins
+    /// on a line below its name is pointed at by its name.
+    pub fn locate(&self, path: &str, at: At) -> Position {
+        self.source.position(self.span(path, at))
+    }
+
+    pub(super) fn span(&self, path: &str, at: At) -> Range<usize> {
+        let found = self.root.find(path);
+        match at {
+            At::Value if found.complete && !self.begins_below(&found) => found.node.span.clone(),
+            At::Value | At::Key => found.key,
+        }
+    }
+
+    fn begins_below(&self, found: &node::Found<'_>) -> bool {
+        let between = self.source.text().get(found.key.end..found.node.span.start);
+        between.is_some_and(|between| between.contains('\n'))
+    }
+
+    /// The file as JSON, for the schema check.
+    pub fn to_json(&self) -> serde_json::Value {
+        self.root.to_json()
+    }
+
+    /// Reads the file into its type, enums written as `kind: {...}`.
+    ///
+    /// # Errors
+    /// The first value the type refuses. Meant for a document that has passed the schema check,
+    /// which finds all mistakes at once and words them better.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        typed::deserialize(&self.root)
+    }
+
+    /// Overrides one value, as `--set path=value` does.
+    ///
+    /// `path` is dotted: `arms.integer.controller.velox.start`, `phases[1].for` or `phases.1.for`.
+    /// The last field may be new to its mapping; all before it must exist. The value is YAML, of
+    /// which the same is refused as in a file; an empty text is null.
+    ///
+    /// # Errors
+    /// The segment that is missing with what there is in its place, or what is wrong with the
+    /// value.
+    pub fn set(&mut self, path: &str, value_text: &str) -> Result<(), Problem> {
+        let setting = set::apply(&mut self.root, path, value_text)?;
+        self.settings.push(setting);
+        Ok(())
+    }
+
+    /// The `path=value` by which [`Document::set`] made the field at `pointer`, if it did.
+    pub(super) fn setting(&self, pointer: &str) -> Option<&str> {
+        let covers = |setting: &&Setting| {
+            let rest = pointer.strip_prefix(setting.pointer.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.settings
+            .iter()
+            .rev()
+            .find(covers)
+            .map(|setting| setting.text.as_str())
+    }
+}
+
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.root.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! The experiment file as it is written: the types that serde and the JSON Schema share.
+
+use faults::Toxic;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use testbed_core::control::ControllerConfig;
+use testbed_core::feedback::FeedbackConfig;
+use testbed_core::hold::HoldConfig;
+use testbed_core::load::LoadConfig;
+use testbed_core::service::{Reject, ServiceConfig};
+use testbed_core::time::Nanos;
+
+/// The version of the format that this program reads.
+pub const VERSION: u32 = 1;
+
+/// An experiment: one question to a controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// The version of the format: 1.
+    pub version: u32,
+    /// A short name, used for the run directory: letters, digits, dots, dashes, underscores.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"))]
+    pub name: String,
+    /// The question, in prose.
+    #[serde(default)]
+    pub about: String,
+    /// How to run it.
+    #[serde(default)]
+    pub run: Run,
+    /// The variants that run side by side, each with a backend of its own.
+    pub arms: IndexMap<String, ArmFile>,
+    /// The backend of every arm that has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<ServiceConfig>,
+    /// The load of every arm that has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadConfig>,
+    /// The admission of every arm that has none of its own.
+    #[serde(default)]
+    pub admission: AdmissionFile,
+    /// Named spans of time, one after the other.
+    pub phases: Vec<PhaseFile>,
+    /// What goes wrong, and when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultFile>,
+    /// What is expected to come true.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<ExpectFile>,
+}
+
+/// Virtual time or the real thing.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Simulated time: exact, repeatable, as fast as the machine can.
+    #[default]
+    Virtual,
+    /// Real sockets, real HTTP, real time.
+    Live,
+}
+
+impl Mode {
+    /// The mode's name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Virtual => "virtual",
+            Self::Live => "live",
+        }
+    }
+}
+
+/// How to run an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// Virtual time or the real thing; `--mode` overrides it.
+    pub mode: Mode,
+    /// The seed of all chance; `--seed` overrides it.
+    pub seed: u64,
+    /// How often sampled series are taken, 1ms or more.
+    pub sample_every: Nanos,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Virtual,
+            seed: 1,
+            sample_every: Nanos::from_millis(100),
+        }
+    }
+}
+
+/// One variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArmFile {
+    /// The law that sets its window.
+    pub controller: ControllerConfig,
+    /// Its own backend, in place of the common one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<ServiceConfig>,
+    /// Its own load, in place of the common one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadConfig>,
+    /// Its own admission, in place of the common one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<AdmissionFile>,
+}
+
+/// How requests wait, and how their answers are read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdmissionFile {
+    /// Requests that may wait; further ones are rejected.
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub max_waiting: u32,
+    /// How answers reach the controller.
+    pub feedback: FeedbackConfig,
+    /// Which answers mean what.
+    pub classify: Classify,
+}
+
+impl Default for AdmissionFile {
+    fn default() -> Self {
+        Self {
+            max_waiting: 100_000,
+            feedback: FeedbackConfig::default(),
+            classify: Classify::default(),
+        }
+    }
+}
+
+/// Which answers mean what to a controller. 2xx is a success; what is not listed is an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Classify {
+    /// Statuses that say that the backend is overloaded.
+    #[schemars(inner(range(min = 300, max = 599)))]
+    pub overload: Vec<u16>,
+}
+
+impl Default for Classify {
+    fn default() -> Self {
+        Self {
+            overload: vec![429, 503],
+        }
+    }
+}
+
+/// A named span of time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseFile {
+    /// Its name: faults and expectations refer to it.
+    pub name: String,
+    /// How long it lasts.
+    #[serde(rename = "for")]
+    pub length: Nanos,
+}
+
+/// Something that goes wrong: exactly one of `backend`, `toxic` and `proxy`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultFile {
+    /// Its name, in events and metrics.
+    pub name: String,
+    /// The phase in which it is on; the whole run, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub during: Option<String>,
+    /// The arms that it acts on; all, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms: Option<Vec<String>>,
+    /// What the backend does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<BackendFault>,
+    /// What the network between client and backend does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toxic: Option<Toxic>,
+    /// What the proxy itself does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxyFault>,
+}
+
+/// What a backend does wrong: exactly one of `reject` and `hold`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackendFault {
+    /// It turns requests away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject: Option<Reject>,
+    /// It is held at a degree of congestion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldConfig>,
+}
+
+/// What a proxy does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProxyFault {
+    /// It closes every connection and refuses new ones.
+    Down,
+}
+
+/// Something that is expected to come true.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectFile {
+    /// Its name in verdicts.
+    pub id: String,
+    /// The arm it speaks of; each of them, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// The phase it speaks of; the whole run, if left out.
+    #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// The only mode in which it is judged; both, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// The sentence: `max(controller.window) <= 2`.
+    pub that: String,
+}

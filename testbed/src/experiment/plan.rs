@@ -1,0 +1,121 @@
+//! The plan: an experiment file, checked and resolved, with instants in place of names.
+
+use super::file::{AdmissionFile, Classify, File, Mode};
+use crate::verdict::grammar::Sentence;
+use faults::Toxic;
+use testbed_core::control::ControllerConfig;
+use testbed_core::hold::Hold;
+use testbed_core::load::LoadConfig;
+use testbed_core::request::Outcome;
+use testbed_core::service::{Reject, ServiceConfig};
+use testbed_core::time::{Nanos, Time};
+
+/// A run that can be started.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The experiment's name.
+    pub name: String,
+    /// Virtual time or the real thing.
+    pub mode: Mode,
+    /// The seed of all chance.
+    pub seed: u64,
+    /// How often sampled series are taken.
+    pub sample_every: Nanos,
+    /// The variants, in file order; at least one.
+    pub arms: Vec<ArmPlan>,
+    /// The phases, in order; at least one, each longer than 0.
+    pub phases: Vec<PhasePlan>,
+    /// What goes wrong.
+    pub faults: Vec<FaultPlan>,
+    /// What is expected of this mode.
+    pub expect: Vec<Expectation>,
+    /// The file with everything that was left out.
+    pub resolved: File,
+}
+
+/// A variant.
+#[derive(Clone, Debug)]
+pub struct ArmPlan {
+    /// Its name.
+    pub name: String,
+    /// Its law.
+    pub controller: ControllerConfig,
+    /// Its backend.
+    pub backend: ServiceConfig,
+    /// Its load.
+    pub load: LoadConfig,
+    /// How its requests wait and its answers are read.
+    pub admission: AdmissionFile,
+}
+
+/// A named span of time.
+#[derive(Clone, Debug)]
+pub struct PhasePlan {
+    /// Its name.
+    pub name: String,
+    /// When it begins.
+    pub begin: Time,
+    /// When it ends.
+    pub end: Time,
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Debug)]
+pub struct FaultPlan {
+    /// Its name.
+    pub name: String,
+    /// When it is switched on.
+    pub begin: Time,
+    /// When it is switched off.
+    pub end: Time,
+    /// The arms that it acts on, by index.
+    pub arms: Vec<usize>,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a fault does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// The backend turns requests away.
+    Reject(Reject),
+    /// The backend is held at a degree of congestion.
+    Hold(Hold),
+    /// A toxic on the network.
+    Toxic(Toxic),
+    /// The proxy is down.
+    Down,
+}
+
+/// Something that is expected to come true.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// Its name.
+    pub id: String,
+    /// The arms that it speaks of, by index.
+    pub arms: Vec<usize>,
+    /// The phase that it speaks of; the whole run if none.
+    pub phase: Option<usize>,
+    /// What it says.
+    pub sentence: Sentence,
+}
+
+impl Classify {
+    /// What an answer with this status means.
+    pub fn outcome(&self, status: u16) -> Outcome {
+        if self.overload.contains(&status) {
+            Outcome::Overload
+        } else if (200..300).contains(&status) {
+            Outcome::Success
+        } else {
+            Outcome::Error
+        }
+    }
+}
+
+impl Plan {
+    /// The names of the arms, in order.
+    pub fn arm_names(&self) -> Vec<String> {
+        self.arms.iter().map(|arm| arm.name.clone()).collect()
+    }
+}

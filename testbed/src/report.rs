@@ -1,0 +1,128 @@
+//! What a run says at its end: as text for people, as JSON for programs.
+
+use crate::experiment::plan::Plan;
+use crate::verdict::{Class, Judged, Verdict};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The verdict as JSON: `{experiment, mode, seed, verdict, run_dir, expectations, ...}`.
+pub fn json(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> Value {
+    json!({
+        "experiment": plan.name,
+        "mode": plan.mode.name(),
+        "seed": plan.seed,
+        "verdict": verdict.class.name(),
+        "run_dir": run_dir,
+        "expectations": verdict.expectations,
+        "breaches": verdict.breaches,
+        "holds": verdict.holds,
+        "generators": verdict.generators,
+    })
+}
+
+/// The verdict of a run that was stopped: what was recorded is kept, nothing is judged.
+pub fn json_interrupted(plan: &Plan, run_dir: &Path) -> Value {
+    json!({
+        "experiment": plan.name,
+        "mode": plan.mode.name(),
+        "seed": plan.seed,
+        "verdict": "interrupted",
+        "run_dir": run_dir,
+        "expectations": [],
+    })
+}
+
+/// The verdict as text.
+pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
+    let mut out = String::new();
+    expectations(&mut out, &verdict.expectations);
+    for held in &verdict.holds {
+        line(
+            &mut out,
+            "held",
+            &format!(
+                "{} on {}: gradient {:.3} at the median of {} updates ({:.3} to {:.3}), asked {}",
+                held.fault, held.arm, held.median, held.updates, held.min, held.max, held.asked
+            ),
+        );
+    }
+    for generator in &verdict.generators {
+        let planned = generator
+            .planned
+            .map_or(String::new(), |n| format!(" of {n} planned"));
+        line(
+            &mut out,
+            "load",
+            &format!(
+                "{}: {} requests offered{planned}; lag p99 {}, sending p99 {}, answers late by {}",
+                generator.arm,
+                generator.offered,
+                millis(generator.lag_p99),
+                millis(generator.send_lag_p99),
+                millis(generator.lateness_p50),
+            ),
+        );
+    }
+    for breach in &verdict.breaches {
+        line(
+            &mut out,
+            "guard",
+            &format!("{}: {}", breach.arm, breach.message),
+        );
+    }
+    let (name, mode, seed) = (&plan.name, plan.mode.name(), plan.seed);
+    let class = verdict.class.name().to_uppercase();
+    let _ = writeln!(
+        out,
+        "\n{class}  {name} ({mode}, seed {seed})  {}",
+        run_dir.display()
+    );
+    out
+}
+
+fn expectations(out: &mut String, expectations: &[Judged]) {
+    let width = |of: fn(&Judged) -> usize| expectations.iter().map(of).max().unwrap_or(0);
+    let (ids, arms) = (
+        width(|judged| judged.id.len()),
+        width(|judged| judged.arm.len()),
+    );
+    for judged in expectations {
+        let what = match &judged.phase {
+            Some(phase) => format!("{} in {phase}", judged.measure),
+            None => judged.measure.clone(),
+        };
+        let observed = match (judged.observed, &judged.remark) {
+            (Some(value), _) => number(value),
+            (None, Some(remark)) => remark.clone(),
+            (None, None) => String::new(),
+        };
+        let detail = format!(
+            "{:ids$}  {:arms$}  {what} = {observed}, expected {}",
+            judged.id, judged.arm, judged.limit
+        );
+        line(out, class_word(judged.verdict), &detail);
+    }
+}
+
+fn line(out: &mut String, head: &str, text: &str) {
+    let _ = writeln!(out, "{head:12}  {text}");
+}
+
+const fn class_word(class: Class) -> &'static str {
+    match class {
+        Class::Pass => "pass",
+        Class::Inconclusive => "inconclusive",
+        Class::Fail => "FAIL",
+    }
+}
+
+/// Up to four decimals, without trailing zeros.
+fn number(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn millis(seconds: f64) -> String {
+    format!("{:.3}ms", seconds * 1e3)
+}

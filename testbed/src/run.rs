@@ -1,0 +1,230 @@
+//! `windtunnel run`: from a plan to a verdict.
+
+use crate::cli::Listen;
+use crate::drive::interrupt::Interrupt;
+use crate::drive::live::Live;
+use crate::drive::shell::{Ending, Shell, total};
+use crate::drive::sim::Sim;
+use crate::drive::world::{Signal, WorldError};
+use crate::experiment::file::Mode;
+use crate::experiment::plan::Plan;
+use crate::report;
+use crate::run_dir::{Manifest, RunDir};
+use crate::verdict::{Class, Verdict, judge};
+use crate::watch::journal::Journal;
+use crate::watch::prometheus::{Prometheus, RunLabels};
+use crate::watch::recorder::Recorder;
+use crate::watch::serve::{MetricsServer, ServeError};
+use crate::watch::view::{View, ViewKind};
+use serde_json::Value;
+use std::io;
+use std::path::{Path, PathBuf};
+use testbed_core::observe::Observer;
+use testbed_core::rng::Streams;
+use thiserror::Error;
+
+/// How to run a plan.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Where run directories are made.
+    pub out: PathBuf,
+    /// Where to serve metrics.
+    pub listen: Listen,
+    /// No progress.
+    pub quiet: bool,
+}
+
+/// Something broke; a retry may help.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The run directory cannot be written.
+    #[error("cannot write the run directory {path}: {source}", path = .path.display())]
+    RunDir {
+        /// The directory.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Metrics cannot be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The world broke.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// How a run came out.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was judged.
+    Judged(Verdict),
+    /// It was stopped.
+    Interrupted(Signal),
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it came out.
+    pub outcome: Outcome,
+    /// What it left behind.
+    pub run_dir: PathBuf,
+}
+
+impl Finished {
+    /// The exit code of the process.
+    pub const fn exit_code(&self) -> u8 {
+        match &self.outcome {
+            Outcome::Judged(verdict) => match verdict.class {
+                Class::Pass => 0,
+                Class::Inconclusive => 4,
+                Class::Fail => 99,
+            },
+            Outcome::Interrupted(Signal::Interrupt) => 130,
+            Outcome::Interrupted(Signal::Terminate) => 143,
+        }
+    }
+
+    /// The verdict as JSON.
+    pub fn json(&self, plan: &Plan) -> Value {
+        match &self.outcome {
+            Outcome::Judged(verdict) => report::json(plan, verdict, &self.run_dir),
+            Outcome::Interrupted(_) => report::json_interrupted(plan, &self.run_dir),
+        }
+    }
+
+    /// The verdict as text.
+    pub fn text(&self, plan: &Plan) -> String {
+        match &self.outcome {
+            Outcome::Judged(verdict) => report::text(plan, verdict, &self.run_dir),
+            Outcome::Interrupted(_) => {
+                format!(
+                    "interrupted; what was recorded is in {}\n",
+                    self.run_dir.display()
+                )
+            }
+        }
+    }
+}
+
+/// Runs `plan`, the experiment whose file reads `text`.
+///
+/// # Errors
+/// When something breaks that says nothing about the experiment's question.
+pub fn run(
+    plan: &Plan,
+    text: &str,
+    options: &RunOptions,
+    interrupt: Interrupt,
+) -> Result<Finished, RunError> {
+    let prometheus = Prometheus::new(&labels(plan));
+    let _server = match options.listen {
+        Listen::Off => None,
+        Listen::At(addr) => {
+            let server = MetricsServer::start(addr, prometheus.registry())?;
+            if !options.quiet {
+                eprintln!("metrics: http://{}/metrics", server.addr());
+            }
+            Some(server)
+        }
+    };
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| RunError::RunDir { path, source }
+    };
+    let run_dir = RunDir::create(&options.out, &plan.name).map_err(failed(&options.out))?;
+    describe(&run_dir, plan, text).map_err(failed(run_dir.path()))?;
+    let outcome = watched(plan, &run_dir, options, prometheus, interrupt)?;
+    let finished = Finished {
+        outcome,
+        run_dir: run_dir.path().to_owned(),
+    };
+    conclude(&run_dir, plan, &finished).map_err(failed(run_dir.path()))?;
+    Ok(finished)
+}
+
+fn labels(plan: &Plan) -> RunLabels {
+    RunLabels {
+        experiment: plan.name.clone(),
+        mode: plan.mode.name().to_owned(),
+        seed: plan.seed,
+        arms: plan.arm_names(),
+        phases: plan.phases.iter().map(|phase| phase.name.clone()).collect(),
+        faults: plan.faults.iter().map(|fault| fault.name.clone()).collect(),
+    }
+}
+
+/// What is known before the first request.
+fn describe(run_dir: &RunDir, plan: &Plan, text: &str) -> io::Result<()> {
+    let engine = match plan.mode {
+        Mode::Virtual => "virtual",
+        Mode::Live => "embedded",
+    };
+    run_dir.write("experiment.yaml", text)?;
+    run_dir.write("manifest.json", pretty(&Manifest::new(plan, engine))?)?;
+    run_dir.write("resolved.yaml", resolved(plan)?)
+}
+
+fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
+    let mut yaml = Vec::new();
+    let mut serializer = serde_yaml::Serializer::new(&mut yaml);
+    serde_yaml::with::singleton_map_recursive::serialize(&plan.resolved, &mut serializer)
+        .map_err(io::Error::other)?;
+    drop(serializer);
+    Ok(yaml)
+}
+
+fn watched(
+    plan: &Plan,
+    run_dir: &RunDir,
+    options: &RunOptions,
+    mut prometheus: Prometheus,
+    interrupt: Interrupt,
+) -> Result<Outcome, RunError> {
+    let failed = |source| RunError::RunDir {
+        path: run_dir.path().to_owned(),
+        source,
+    };
+    let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
+    let mut recorder = Recorder::new(&arms, live, run_dir.open("series.csv").map_err(failed)?);
+    let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
+    let mut view = View::new(ViewKind::detect(options.quiet), live, arms, total(plan));
+    let served = (options.listen != Listen::Off).then_some(&mut prometheus);
+    let ran = drive(
+        plan,
+        (&mut recorder, &mut journal, served, &mut view),
+        interrupt,
+    );
+    drop(view);
+    let store = recorder.finish().map_err(failed);
+    journal.finish().map_err(failed)?;
+    Ok(match ran? {
+        Ending::Complete => Outcome::Judged(judge(plan, &store?)),
+        Ending::Interrupted(signal) => Outcome::Interrupted(signal),
+    })
+}
+
+/// The one place that knows both worlds.
+fn drive(plan: &Plan, observer: impl Observer, interrupt: Interrupt) -> Result<Ending, WorldError> {
+    let streams = Streams::new(plan.seed);
+    match plan.mode {
+        Mode::Virtual => {
+            Shell::new(plan, Sim::new(&plan.arms, &streams, interrupt), observer).run()
+        }
+        Mode::Live => {
+            let live = Live::start(&plan.arms, &streams, interrupt)?;
+            Shell::new(plan, live, observer).run()
+        }
+    }
+}
+
+fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {
+    run_dir.write("verdict.json", pretty(&finished.json(plan))?)?;
+    run_dir.write("verdict.txt", finished.text(plan))
+}
+
+fn pretty(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    Ok(text)
+}

@@ -1,0 +1,99 @@
+//! The run directory: everything that a run leaves behind, written as it goes.
+
+use crate::experiment::plan::Plan;
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+use testbed_clock::unix_seconds;
+
+/// A run's own directory, `<parent>/<utc>-<name>-<id>/`.
+#[derive(Clone, Debug)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+/// How a run was made: `manifest.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Manifest<'a> {
+    program: &'static str,
+    version: &'static str,
+    experiment: &'a str,
+    mode: &'static str,
+    seed: u64,
+    engine: &'static str,
+    started: String,
+    os: &'static str,
+    arch: &'static str,
+    cpus: usize,
+}
+
+impl RunDir {
+    /// Makes a new directory under `parent`, and `parent` if need be.
+    ///
+    /// # Errors
+    /// When the system does not allow it.
+    pub fn create(parent: &Path, name: &str) -> io::Result<Self> {
+        let started = utc(unix_seconds()).replace(':', "-");
+        fs::create_dir_all(parent)?;
+        // Two runs may start within one second; the first free id is taken.
+        for id in 0..u16::MAX {
+            let id = (std::process::id() as u16).wrapping_add(id);
+            let path = parent.join(format!("{started}-{name}-{id:04x}"));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => return created.map(|()| Self { path }),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a whole file.
+    ///
+    /// # Errors
+    /// When the system does not allow it.
+    pub fn write(&self, file: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
+        fs::write(self.path.join(file), content)
+    }
+
+    /// Opens a file to be written as the run goes.
+    ///
+    /// # Errors
+    /// When the system does not allow it.
+    pub fn open(&self, file: &str) -> io::Result<BufWriter<File>> {
+        Ok(BufWriter::with_capacity(
+            1 << 16,
+            File::create_new(self.path.join(file))?,
+        ))
+    }
+}
+
+impl<'a> Manifest<'a> {
+    /// The manifest of a run that starts now, with `engine` between clients and backends.
+    pub fn new(plan: &'a Plan, engine: &'static str) -> Self {
+        Self {
+            program: "windtunnel",
+            version: env!("CARGO_PKG_VERSION"),
+            experiment: &plan.name,
+            mode: plan.mode.name(),
+            seed: plan.seed,
+            engine,
+            started: utc(unix_seconds()),
+            os: std::env::consts::OS,
+            arch: std::env::consts::ARCH,
+            cpus: std::thread::available_parallelism().map_or(1, Into::into),
+        }
+    }
+}
+
+/// `2026-01-31T10:22:07Z`.
+fn utc(unix_seconds: u64) -> String {
+    let at = UNIX_EPOCH + Duration::from_secs(unix_seconds);
+    humantime::format_rfc3339_seconds(at).to_string()
+}

@@ -1,0 +1,145 @@
+//! Verdicts: what an experiment expected, held against what was recorded.
+
+pub mod evaluate;
+pub mod grammar;
+pub mod guard;
+
+use crate::experiment::plan::{Expectation, Plan};
+use crate::watch::store::Store;
+use evaluate::{Observed, evaluate};
+use grammar::{Bound, Comparison, Measure};
+use guard::{Breach, Generator, Held};
+use serde::Serialize;
+
+/// How a run, or one expectation, came out. Later ones are worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// What was expected came true.
+    Pass,
+    /// The run cannot answer: too little was recorded, or the machine did not do what was asked.
+    Inconclusive,
+    /// What was expected did not come true.
+    Fail,
+}
+
+impl Class {
+    /// The class in one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Inconclusive => "inconclusive",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// One expectation of one arm, judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// The expectation's name.
+    pub id: String,
+    /// The arm.
+    pub arm: String,
+    /// The phase, if it speaks of one.
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// What was measured, as the sentence has it.
+    pub measure: String,
+    /// How it came out.
+    pub verdict: Class,
+    /// The value, in base units; none if there is no number.
+    pub observed: Option<f64>,
+    /// What there is instead of a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// What it was held against.
+    pub limit: String,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The worst class of all; a failure counts only if the machine did what was asked.
+    pub class: Class,
+    /// Every expectation, in the order of the file.
+    pub expectations: Vec<Judged>,
+    /// What was breached that the answer depends on.
+    pub breaches: Vec<Breach>,
+    /// What gradients were held.
+    pub holds: Vec<Held>,
+    /// What the load generator did (live).
+    pub generators: Vec<Generator>,
+}
+
+/// Judges a complete run.
+pub fn judge(plan: &Plan, store: &Store) -> Verdict {
+    let judged = |expectation| judge_arms(plan, store, expectation);
+    let expectations: Vec<_> = plan.expect.iter().flat_map(judged).collect();
+    let holds = guard::holds(plan, store);
+    let generators = guard::generators(plan, store);
+    let breaches = guard::breaches(plan, store, &holds, &generators);
+    let worst = expectations
+        .iter()
+        .map(|judged| judged.verdict)
+        .max()
+        .unwrap_or(Class::Pass);
+    let class = if breaches.is_empty() {
+        worst
+    } else {
+        Class::Inconclusive
+    };
+    Verdict {
+        class,
+        expectations,
+        breaches,
+        holds,
+        generators,
+    }
+}
+
+fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judged> {
+    let sentence = &expectation.sentence;
+    let judge_arm = |&arm: &usize| {
+        let observed = evaluate(store, arm, expectation.phase, &sentence.measure);
+        Judged {
+            id: expectation.id.clone(),
+            arm: plan.arms[arm].name.clone(),
+            phase: expectation
+                .phase
+                .map(|phase| plan.phases[phase].name.clone()),
+            measure: sentence.measure.to_string(),
+            verdict: class(observed, &sentence.bound),
+            observed: match observed {
+                Observed::Value(value) => Some(value),
+                Observed::NotWithin(_) | Observed::Nothing => None,
+            },
+            remark: remark(observed, &sentence.measure),
+            limit: sentence.bound.to_string(),
+        }
+    };
+    expectation.arms.iter().map(judge_arm).collect()
+}
+
+fn class(observed: Observed, bound: &Bound) -> Class {
+    let holds = match observed {
+        Observed::Nothing => return Class::Inconclusive,
+        Observed::Value(value) => bound.holds(value),
+        // It takes longer than was watched: that is above any bound within the phase.
+        Observed::NotWithin(watched) => match bound {
+            Bound::Compare(Comparison::Greater | Comparison::GreaterOrEqual, limit) => {
+                watched >= *limit
+            }
+            _ => false,
+        },
+    };
+    if holds { Class::Pass } else { Class::Fail }
+}
+
+fn remark(observed: Observed, measure: &Measure) -> Option<String> {
+    match observed {
+        Observed::Value(_) => None,
+        Observed::NotWithin(seconds) => Some(format!("not within {seconds}s")),
+        Observed::Nothing => Some(format!("nothing was recorded for {measure}")),
+    }
+}

@@ -1,0 +1,163 @@
+//! Evaluating a sentence over what was recorded.
+
+use super::grammar::{Aggregate, Comparison, Measure};
+use crate::watch::series::PerRequest;
+use crate::watch::store::{ArmStore, Distribution, Interval, PhaseSpan, Store};
+use testbed_core::time::Time;
+
+/// What was observed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Observed {
+    /// A value, in base units.
+    Value(f64),
+    /// For `time_to`: it did not happen within this many seconds.
+    NotWithin(f64),
+    /// Nothing was recorded that could answer the question.
+    Nothing,
+}
+
+/// Computes `measure` of one arm, within a phase or over the whole run.
+pub fn evaluate(store: &Store, arm: usize, phase: Option<usize>, measure: &Measure) -> Observed {
+    let Some(span) = store.span(phase) else {
+        return Observed::Nothing;
+    };
+    let arm = &store.arms[arm];
+    match measure {
+        Measure::Aggregate { aggregate, series } => {
+            aggregated(arm, phase, &span, *aggregate, series)
+                .map_or(Observed::Nothing, Observed::Value)
+        }
+        Measure::TimeTo {
+            series,
+            comparison,
+            value,
+        } => time_to(arm, phase, &span, series, *comparison, *value),
+    }
+}
+
+fn aggregated(
+    arm: &ArmStore,
+    phase: Option<usize>,
+    span: &PhaseSpan,
+    aggregate: Aggregate,
+    series: &str,
+) -> Option<f64> {
+    if let Some(per_request) = PerRequest::ALL
+        .into_iter()
+        .find(|kind| kind.info().name == series)
+    {
+        return of_distribution(&arm.distribution(per_request, phase), aggregate);
+    }
+    if let Some(intervals) = arm.intervals.get(series) {
+        return of_intervals(intervals.within(phase), aggregate);
+    }
+    let (before, points) = arm.steps.get(series)?.within(phase);
+    of_levels(&levels(before, points, span), aggregate)
+}
+
+fn of_distribution(distribution: &Distribution, aggregate: Aggregate) -> Option<f64> {
+    let mean = distribution.mean()?;
+    Some(match aggregate {
+        Aggregate::Mean => mean,
+        Aggregate::Max => distribution.histogram.max() as f64 / 1e9,
+        Aggregate::Min => distribution.histogram.min() as f64 / 1e9,
+        Aggregate::Last => distribution.last_ns as f64 / 1e9,
+        Aggregate::Percentile(percent) => return distribution.percentile(percent),
+    })
+}
+
+fn of_intervals(intervals: &[Interval], aggregate: Aggregate) -> Option<f64> {
+    match aggregate {
+        Aggregate::Max => intervals
+            .iter()
+            .map(|interval| interval.max)
+            .reduce(f64::max),
+        Aggregate::Min => intervals
+            .iter()
+            .map(|interval| interval.min)
+            .reduce(f64::min),
+        Aggregate::Last => intervals.last().map(|interval| interval.last),
+        Aggregate::Mean | Aggregate::Percentile(_) => {
+            let level = |interval: &Interval| (interval.mean, interval.length.as_secs_f64());
+            of_levels(&intervals.iter().map(level).collect::<Vec<_>>(), aggregate)
+        }
+    }
+}
+
+/// Values with the seconds for which each was in force, in order.
+fn levels(before: Option<f64>, points: &[(Time, f64)], span: &PhaseSpan) -> Vec<(f64, f64)> {
+    let begin = before.map(|value| (span.begin, value));
+    let all: Vec<_> = begin.into_iter().chain(points.iter().copied()).collect();
+    let ends = all.iter().skip(1).map(|(at, _)| *at).chain([span.end]);
+    all.iter()
+        .zip(ends)
+        .map(|((at, value), end)| (*value, end.since(*at).as_secs_f64()))
+        .collect()
+}
+
+fn of_levels(levels: &[(f64, f64)], aggregate: Aggregate) -> Option<f64> {
+    let values = || levels.iter().map(|(value, _)| *value);
+    match aggregate {
+        Aggregate::Max => values().reduce(f64::max),
+        Aggregate::Min => values().reduce(f64::min),
+        Aggregate::Last => levels.last().map(|(value, _)| *value),
+        Aggregate::Mean => {
+            let seconds: f64 = levels.iter().map(|(_, seconds)| seconds).sum();
+            let area: f64 = levels.iter().map(|(value, seconds)| value * seconds).sum();
+            if seconds > 0.0 {
+                Some(area / seconds)
+            } else {
+                levels.last().map(|(value, _)| *value)
+            }
+        }
+        Aggregate::Percentile(percent) => percentile_over_time(levels, percent),
+    }
+}
+
+/// The least value that was not exceeded for `percent` of the time.
+fn percentile_over_time(levels: &[(f64, f64)], percent: f64) -> Option<f64> {
+    let mut sorted = levels.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wanted = sorted.iter().map(|(_, seconds)| seconds).sum::<f64>() * percent / 100.0;
+    let mut below = 0.0;
+    for (value, seconds) in &sorted {
+        below += seconds;
+        if below >= wanted {
+            return Some(*value);
+        }
+    }
+    sorted.last().map(|(value, _)| *value)
+}
+
+fn time_to(
+    arm: &ArmStore,
+    phase: Option<usize>,
+    span: &PhaseSpan,
+    series: &str,
+    comparison: Comparison,
+    wanted: f64,
+) -> Observed {
+    let holds = |value: f64| comparison.holds(value, wanted);
+    let reached = if let Some(intervals) = arm.intervals.get(series) {
+        let items = intervals.within(phase);
+        items
+            .iter()
+            .find(|interval| holds(interval.mean))
+            .map(|interval| interval.end)
+    } else if let Some(steps) = arm.steps.get(series) {
+        let (before, points) = steps.within(phase);
+        let at_once = before.filter(|value| holds(*value)).map(|_| span.begin);
+        at_once.or_else(|| {
+            points
+                .iter()
+                .find(|(_, value)| holds(*value))
+                .map(|(at, _)| *at)
+        })
+    } else {
+        return Observed::Nothing;
+    };
+    match reached {
+        Some(at) => Observed::Value(at.since(span.begin).as_secs_f64()),
+        None => Observed::NotWithin(span.end.since(span.begin).as_secs_f64()),
+    }
+}

@@ -1,0 +1,226 @@
+//! Guards: did the machine do what was asked? If not, the controller was not measured, and the
+//! verdict is inconclusive instead of wrong.
+
+use crate::experiment::file::Mode;
+use crate::experiment::plan::{Action, FaultPlan, Plan};
+use crate::watch::series::{CONTROLLER, PerRequest};
+use crate::watch::store::{ArmStore, Store};
+use serde::Serialize;
+use testbed_core::hold::Hold;
+use testbed_core::load::LoadConfig;
+use testbed_core::rng::Streams;
+use testbed_core::time::{Nanos, Time};
+
+/// 99 % of requests are to be sent at most this long after their time.
+const LAG_LIMIT: Nanos = Nanos::from_millis(10);
+/// The share of planned arrivals that is to be offered.
+const OFFERED_LIMIT: f64 = 0.99;
+/// Answers are to be released at most 1 % of the service time late, at the median, or this.
+const LATENESS_LIMIT: Nanos = Nanos::from_micros(200);
+/// A held gradient is to be met within this, at the median.
+const GRADIENT_LIMIT: f64 = 0.02;
+
+/// A guard that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Breach {
+    /// The arm.
+    pub arm: String,
+    /// What was asked, what came of it, and by how much it is off.
+    pub message: String,
+}
+
+/// What became of a gradient that was to be held.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Held {
+    /// The fault.
+    pub fault: String,
+    /// The arm.
+    pub arm: String,
+    /// The gradient asked for.
+    pub asked: f64,
+    /// The median of the gradients that the law computed meanwhile, but for the first.
+    pub median: f64,
+    /// The least of them.
+    pub min: f64,
+    /// The greatest of them.
+    pub max: f64,
+    /// How many they were.
+    pub updates: usize,
+}
+
+/// What the load generator of an arm did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Generator {
+    /// The arm.
+    pub arm: String,
+    /// Arrivals that were planned, if the load has a plan.
+    pub planned: Option<u64>,
+    /// Arrivals that were offered.
+    pub offered: u64,
+    /// 99 % of arrivals were offered at most this many seconds after their plan.
+    pub lag_p99: f64,
+    /// 99 % of requests were written at most this many seconds after their admission.
+    pub send_lag_p99: f64,
+    /// Median lateness of the backend's answers, in seconds.
+    pub lateness_p50: f64,
+}
+
+/// What became of every gradient that was to be held.
+pub fn holds(plan: &Plan, store: &Store) -> Vec<Held> {
+    let mut holds = Vec::new();
+    for fault in &plan.faults {
+        let Action::Hold(Hold::Gradient { gradient, .. }) = fault.action else {
+            continue;
+        };
+        for &arm in &fault.arms {
+            let mut gradients = gradients(&store.arms[arm], fault);
+            gradients.sort_by(f64::total_cmp);
+            let (Some(&min), Some(&max)) = (gradients.first(), gradients.last()) else {
+                continue;
+            };
+            let (fault, arm) = (fault.name.clone(), plan.arms[arm].name.clone());
+            let (updates, median) = (gradients.len(), gradients[gradients.len() / 2]);
+            holds.push(Held {
+                fault,
+                arm,
+                asked: gradient,
+                median,
+                min,
+                max,
+                updates,
+            });
+        }
+    }
+    holds
+}
+
+/// The gradients of the updates while a hold was on. The first still saw answers from before.
+fn gradients(arm: &ArmStore, fault: &FaultPlan) -> Vec<f64> {
+    let Some(steps) = arm.steps.get(&format!("{CONTROLLER}gradient")) else {
+        return Vec::new();
+    };
+    let during = |at: &Time| *at > fault.begin && *at <= fault.end;
+    let within = steps
+        .points
+        .iter()
+        .filter(|(at, _)| during(at))
+        .map(|(_, value)| *value);
+    within.skip(1).collect()
+}
+
+/// What the load generators did in a live run. Virtual ones are never late.
+pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
+    if plan.mode == Mode::Virtual {
+        return Vec::new();
+    }
+    let Some(span) = store.span(None) else {
+        return Vec::new();
+    };
+    let generator = |(arm, recorded): (&crate::experiment::plan::ArmPlan, &ArmStore)| {
+        let percentile = |series, percent| {
+            recorded
+                .distribution(series, None)
+                .percentile(percent)
+                .unwrap_or(0.0)
+        };
+        Generator {
+            arm: arm.name.clone(),
+            planned: planned(&arm.load, plan.seed, span.end),
+            offered: recorded.distribution(PerRequest::Lag, None).histogram.len(),
+            lag_p99: percentile(PerRequest::Lag, 99.0),
+            send_lag_p99: percentile(PerRequest::SendLag, 99.0),
+            lateness_p50: percentile(PerRequest::Lateness, 50.0),
+        }
+    };
+    plan.arms.iter().zip(&store.arms).map(generator).collect()
+}
+
+/// How many arrivals an open load plans until `end`.
+fn planned(load: &LoadConfig, seed: u64, end: Time) -> Option<u64> {
+    let LoadConfig::Open(config) = load else {
+        return None;
+    };
+    let (mut pace, mut rng) = (config.build(), Streams::new(seed).stream("arrivals"));
+    let mut planned = 0;
+    while pace.next(&mut rng) < end {
+        planned += 1;
+    }
+    Some(planned)
+}
+
+/// The guards that did not hold.
+pub fn breaches(
+    plan: &Plan,
+    store: &Store,
+    holds: &[Held],
+    generators: &[Generator],
+) -> Vec<Breach> {
+    debug_assert_eq!(plan.arms.len(), store.arms.len());
+    let missed = holds
+        .iter()
+        .filter(|held| (held.median - held.asked).abs() > GRADIENT_LIMIT);
+    let mut breaches: Vec<_> = missed
+        .map(|held| Breach {
+            arm: held.arm.clone(),
+            message: format!(
+                "`{}` was to hold the gradient at {}; it was {:.3} at the median ({:.3} to {:.3})",
+                held.fault, held.asked, held.median, held.min, held.max
+            ),
+        })
+        .collect();
+    for (arm, generator) in plan.arms.iter().zip(generators) {
+        let breach = |message| Breach {
+            arm: generator.arm.clone(),
+            message,
+        };
+        breaches.extend(late(generator).into_iter().map(breach));
+        let limit = arm
+            .backend
+            .service
+            .median()
+            .scaled(0.01)
+            .max(LATENESS_LIMIT)
+            .as_secs_f64();
+        if generator.lateness_p50 > limit {
+            let message = format!(
+                "the backend answered {} late at the median; at most {} was allowed",
+                seconds(generator.lateness_p50),
+                seconds(limit)
+            );
+            breaches.push(breach(message));
+        }
+    }
+    breaches
+}
+
+fn late(generator: &Generator) -> Vec<String> {
+    let mut messages = Vec::new();
+    if let Some(planned) = generator.planned {
+        let share = generator.offered as f64 / planned.max(1) as f64;
+        if share < OFFERED_LIMIT {
+            let offered = generator.offered;
+            messages.push(format!(
+                "the generator offered {offered} of {planned} planned requests ({:.1} %)",
+                share * 100.0
+            ));
+        }
+    }
+    let lags = [
+        (generator.lag_p99, "behind its plan"),
+        (generator.send_lag_p99, "behind its admissions when writing"),
+    ];
+    for (lag, what) in lags {
+        if lag > LAG_LIMIT.as_secs_f64() {
+            messages.push(format!(
+                "the generator was {} {what} at the 99th percentile; at most {LAG_LIMIT} was \
+                 allowed: this machine is too slow for the load",
+                seconds(lag)
+            ));
+        }
+    }
+    messages
+}
+
+fn seconds(seconds: f64) -> Nanos {
+    Nanos::from_secs_f64(seconds)
+}

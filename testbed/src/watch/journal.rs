@@ -1,0 +1,136 @@
+//! The journal: `events.jsonl`, one line an event, written as the run goes.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::io::{self, Write};
+use testbed_core::event::Event;
+use testbed_core::observe::Observer;
+use testbed_core::time::Time;
+use testbed_core::vitals::Vitals;
+
+/// An observer that appends phases, faults, controller updates and ends of inputs to a file.
+pub struct Journal<W: Write> {
+    arms: Vec<String>,
+    out: W,
+    live: bool,
+    failure: Option<io::Error>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    t_ns: u64,
+    #[serde(flatten)]
+    what: What<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum What<'a> {
+    Phase {
+        phase: &'a str,
+    },
+    Fault {
+        fault: &'a str,
+        on: bool,
+    },
+    Update {
+        arm: &'a str,
+        old: f64,
+        new: f64,
+        limit: u64,
+        direction: &'a str,
+        reason: &'a str,
+        vitals: Map<String, Value>,
+    },
+    InputDone {
+        arm: &'a str,
+        makespan_ns: u64,
+    },
+    End,
+}
+
+impl<W: Write> Journal<W> {
+    /// A journal for these arms. In a live run every line is flushed at the next sampling instant.
+    pub fn new(arms: &[String], live: bool, out: W) -> Self {
+        Self {
+            arms: arms.to_vec(),
+            out,
+            live,
+            failure: None,
+        }
+    }
+
+    /// Closes the journal.
+    ///
+    /// # Errors
+    /// The first failure to write, if any.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.out.flush();
+        self.failure = self.failure.take().or_else(|| flushed.err());
+    }
+}
+
+fn write(out: &mut impl Write, now: Time, what: What<'_>) -> io::Result<()> {
+    serde_json::to_writer(
+        &mut *out,
+        &Line {
+            t_ns: now.as_nanos(),
+            what,
+        },
+    )?;
+    out.write_all(b"\n")
+}
+
+fn map(vitals: &Vitals) -> Map<String, Value> {
+    vitals
+        .iter()
+        .map(|vital| (vital.name.to_owned(), vital.value.into()))
+        .collect()
+}
+
+impl<W: Write> Observer for Journal<W> {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        let what = match *event {
+            Event::Phase { name, .. } => What::Phase { phase: name },
+            Event::Fault { name, on, .. } => What::Fault { fault: name, on },
+            Event::Updated {
+                arm,
+                update,
+                vitals,
+            } => What::Update {
+                arm: &self.arms[arm.index()],
+                old: update.old,
+                new: update.new,
+                limit: update.limit,
+                direction: update.direction(),
+                reason: update.reason,
+                vitals: map(vitals),
+            },
+            Event::InputDone { arm, makespan } => What::InputDone {
+                arm: &self.arms[arm.index()],
+                makespan_ns: makespan.get(),
+            },
+            Event::End => What::End,
+            Event::Tick => {
+                if self.live {
+                    self.flush();
+                }
+                return;
+            }
+            // One line a request would drown the journal; series.csv has their sums.
+            Event::Arrived { .. }
+            | Event::Rejected { .. }
+            | Event::Admitted { .. }
+            | Event::Finished { .. }
+            | Event::Abandoned { .. }
+            | Event::Backend { .. } => return,
+        };
+        let written = write(&mut self.out, now, what);
+        self.failure = self.failure.take().or_else(|| written.err());
+    }
+}

@@ -1,0 +1,189 @@
+//! The names of all metrics. No other file knows one.
+//!
+//! Conventions: base units, `_total` on counters, a bounded set of values for every label. Values
+//! of `arm`, `phase` and `fault` are the names in the experiment file.
+
+use std::f64::consts::SQRT_2;
+
+/// What a scrape is told of a metric.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Metric {
+    /// The full name.
+    pub name: &'static str,
+    /// One line for people: what it is, with the unit if the name has none.
+    pub help: &'static str,
+    /// Its type, and with it the shape of its values.
+    pub kind: Kind,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+}
+
+/// The type of a metric.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A value that goes up and down.
+    Gauge,
+    /// A number of things that happened since the run began.
+    Counter,
+    /// Lengths of time, counted by size.
+    Histogram,
+    /// Lengths of time, counted by size, with a bucket of their own for those that are zero.
+    HistogramFromZero,
+}
+
+impl Kind {
+    /// The type in the words of the exposition format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gauge => "gauge",
+            Self::Counter => "counter",
+            Self::Histogram | Self::HistogramFromZero => "histogram",
+        }
+    }
+
+    /// Upper bounds of the buckets in seconds, ascending; none for what is no histogram.
+    pub fn bounds(self) -> Vec<f64> {
+        match self {
+            Self::Gauge | Self::Counter => Vec::new(),
+            Self::Histogram => (0..BUCKETS).map(bound).collect(),
+            Self::HistogramFromZero => [0.0].into_iter().chain((0..BUCKETS).map(bound)).collect(),
+        }
+    }
+}
+
+/// Buckets from 100 us to 297 s.
+const BUCKETS: u32 = 44;
+
+/// 100 us times 2^(index / 2), in whole nanoseconds. The steps are finer than the usual 1-2-5,
+/// because a quantile is only as exact as the bucket that it falls into.
+fn bound(index: u32) -> f64 {
+    let octave_ns = (100_000_u64 << (index / 2)) as f64;
+    let ns = if index.is_multiple_of(2) {
+        octave_ns
+    } else {
+        octave_ns * SQRT_2
+    };
+    ns.round() / 1e9
+}
+
+/// One constant for each row, and the list of all rows.
+macro_rules! metrics {
+    ($($NAME:ident: $kind:ident $name:literal [$($label:literal),*] $help:literal;)+) => {
+        $(
+            #[doc = $help]
+            pub const $NAME: Metric =
+                Metric { name: $name, help: $help, kind: Kind::$kind, labels: &[$($label),*] };
+        )+
+
+        /// Every metric, in the order of this file.
+        pub const ALL: &[Metric] = &[$($NAME),+];
+    };
+}
+
+metrics! {
+    BUILD_INFO: Gauge "windtunnel_build_info" ["version"]
+        "Always 1; the label holds the version of windtunnel.";
+    RUN_INFO: Gauge "windtunnel_run_info" ["experiment", "mode", "seed"]
+        "Always 1; the labels say what runs.";
+    PHASE_ACTIVE: Gauge "windtunnel_phase_active" ["phase"]
+        "1 while the phase lasts, else 0.";
+    FAULT_ACTIVE: Gauge "windtunnel_fault_active" ["fault"]
+        "1 while the fault is on, else 0.";
+    FAULT_TRANSITIONS: Counter "windtunnel_fault_transitions_total" ["fault", "to"]
+        "How often the fault was switched; to is on or off.";
+
+    WINDOW: Gauge "windtunnel_controller_window_requests" ["arm"]
+        "The window as the law computes it, fractions included.";
+    LIMIT: Gauge "windtunnel_controller_limit_requests" ["arm"]
+        "How many requests the controller lets be in flight.";
+    GRADIENT: Gauge "windtunnel_controller_gradient_ratio" ["arm"]
+        "The gradient that the law last used; below 1 when round trips take longer than its baseline.";
+    CONTROLLER_RTT: Gauge "windtunnel_controller_rtt_seconds" ["arm", "kind"]
+        "Round-trip times that the law last used; kind is baseline or observed.";
+    VITAL: Gauge "windtunnel_controller_vital" ["arm", "name"]
+        "The law's inner numbers, each in its own unit.";
+    UPDATES: Counter "windtunnel_controller_updates_total" ["arm", "direction", "reason"]
+        "Recomputations of the window; direction is up, down or hold, reason is the law's.";
+
+    IN_FLIGHT: Gauge "windtunnel_in_flight_requests" ["arm"]
+        "Requests sent and not yet ended.";
+    WAITING: Gauge "windtunnel_waiting_requests" ["arm"]
+        "Requests that wait for admission.";
+    ARRIVALS: Counter "windtunnel_arrivals_total" ["arm"]
+        "Requests that the load offered.";
+    ADMITTED: Counter "windtunnel_admitted_total" ["arm"]
+        "Requests sent to the backend.";
+    REJECTED: Counter "windtunnel_rejected_total" ["arm"]
+        "Requests turned away because the queue was full.";
+    ABANDONED: Counter "windtunnel_abandoned_total" ["arm"]
+        "Requests that still waited when the run ended.";
+    REQUESTS: Counter "windtunnel_requests_total" ["arm", "outcome"]
+        "Requests that ended; outcome is ok, overload, error, timeout or cancelled.";
+    WAIT: HistogramFromZero "windtunnel_wait_seconds" ["arm"]
+        "From planned arrival to admission; zero for those that did not wait.";
+    RTT: Histogram "windtunnel_rtt_seconds" ["arm", "outcome"]
+        "From a request's admission to its end.";
+    SCHEDULE_LAG: HistogramFromZero "windtunnel_schedule_lag_seconds" ["arm"]
+        "How late the load offered requests against its plan; a high value discredits the run.";
+    MAKESPAN: Gauge "windtunnel_makespan_seconds" ["arm"]
+        "From the first planned arrival to the last end of the finite input last done; 0 before.";
+
+    UTILISATION: Gauge "windtunnel_backend_utilisation_ratio" ["arm"]
+        "Mean share of busy servers over the last sampling interval, 0 to 1.";
+    IN_SYSTEM: Gauge "windtunnel_backend_in_system_requests" ["arm"]
+        "Requests inside the backend: in service, queued and held.";
+    QUEUED: Gauge "windtunnel_backend_queued_requests" ["arm"]
+        "Requests inside the backend that wait for a server.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_distinct_and_carry_the_prefix() {
+        let names: BTreeSet<_> = ALL.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        assert!(names.iter().all(|name| name.starts_with("windtunnel_")));
+    }
+
+    #[test]
+    fn counters_and_only_counters_end_in_total() {
+        for metric in ALL {
+            let counter = metric.kind == Kind::Counter;
+            assert_eq!(metric.name.ends_with("_total"), counter, "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn histograms_count_seconds() {
+        for metric in ALL {
+            let histogram = metric.kind.name() == "histogram";
+            assert!(
+                !histogram || metric.name.ends_with("_seconds"),
+                "{}",
+                metric.name
+            );
+            assert_eq!(
+                metric.kind.bounds().is_empty(),
+                !histogram,
+                "{}",
+                metric.name
+            );
+        }
+    }
+
+    #[test]
+    fn bounds_grow_by_the_root_of_two_from_100_microseconds() {
+        let bounds = Kind::Histogram.bounds();
+        assert_eq!(bounds.len(), 44);
+        assert_eq!(
+            bounds[..4],
+            [0.000_1, 0.000_141_421, 0.000_2, 0.000_282_843]
+        );
+        assert_eq!(bounds[43].round(), 297.0);
+        assert!(bounds.is_sorted_by(|a, b| a < b));
+        assert_eq!(Kind::HistogramFromZero.bounds()[..2], [0.0, 0.000_1]);
+    }
+}

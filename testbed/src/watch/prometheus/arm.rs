@@ -1,0 +1,137 @@
+//! The metrics of one arm.
+
+use super::children::Children;
+use super::controller::ControllerMetrics;
+use super::names;
+use prometheus::{Gauge, Histogram, IntCounter};
+use testbed_core::request::{Outcome, Sample};
+use testbed_core::time::Nanos;
+
+#[derive(Debug)]
+pub(super) struct ArmMetrics {
+    pub(super) controller: ControllerMetrics,
+    pub(super) requests: RequestMetrics,
+    pub(super) backend: BackendMetrics,
+}
+
+impl ArmMetrics {
+    pub(super) fn new(children: &Children, arm: &str) -> Self {
+        Self {
+            controller: ControllerMetrics::new(children, arm),
+            requests: RequestMetrics::new(children, arm),
+            backend: BackendMetrics::new(children, arm),
+        }
+    }
+}
+
+/// Requests, from their arrival to their end.
+#[derive(Debug)]
+pub(super) struct RequestMetrics {
+    arrivals: IntCounter,
+    lag: Histogram,
+    waiting: Gauge,
+    rejected: IntCounter,
+    admitted: IntCounter,
+    wait: Histogram,
+    in_flight: Gauge,
+    /// In the order of [`Outcome::ALL`].
+    ended: [Ended; Outcome::ALL.len()],
+    abandoned: IntCounter,
+}
+
+#[derive(Debug)]
+struct Ended {
+    count: IntCounter,
+    rtt: Histogram,
+}
+
+impl RequestMetrics {
+    fn new(children: &Children, arm: &str) -> Self {
+        Self {
+            arrivals: children.counter(&names::ARRIVALS, &[arm]),
+            lag: children.histogram(&names::SCHEDULE_LAG, &[arm]),
+            waiting: children.gauge(&names::WAITING, &[arm]),
+            rejected: children.counter(&names::REJECTED, &[arm]),
+            admitted: children.counter(&names::ADMITTED, &[arm]),
+            wait: children.histogram(&names::WAIT, &[arm]),
+            in_flight: children.gauge(&names::IN_FLIGHT, &[arm]),
+            ended: Outcome::ALL.map(|outcome| Ended {
+                count: children.counter(&names::REQUESTS, &[arm, outcome.name()]),
+                rtt: children.histogram(&names::RTT, &[arm, outcome.name()]),
+            }),
+            abandoned: children.counter(&names::ABANDONED, &[arm]),
+        }
+    }
+
+    pub(super) fn arrived(&self, lag: Nanos) {
+        self.arrivals.inc();
+        self.waiting.inc();
+        self.lag.observe(lag.as_secs_f64());
+    }
+
+    pub(super) fn rejected(&self) {
+        self.rejected.inc();
+        self.waiting.dec();
+    }
+
+    pub(super) fn admitted(&self, wait: Nanos, in_flight: u32, waiting: u32) {
+        self.admitted.inc();
+        self.wait.observe(wait.as_secs_f64());
+        self.in_flight.set(in_flight.into());
+        self.waiting.set(waiting.into());
+    }
+
+    pub(super) fn finished(&self, sample: &Sample, in_flight: u32) {
+        let ended = &self.ended[sample.outcome as usize];
+        ended.count.inc();
+        ended.rtt.observe(sample.rtt().as_secs_f64());
+        self.in_flight.set(in_flight.into());
+    }
+
+    pub(super) fn abandoned(&self) {
+        self.abandoned.inc();
+        self.waiting.dec();
+    }
+}
+
+/// The backend, and how long it had to work on finite inputs.
+#[derive(Debug)]
+pub(super) struct BackendMetrics {
+    utilisation: Gauge,
+    in_system: Gauge,
+    queued: Gauge,
+    makespan: Gauge,
+}
+
+impl BackendMetrics {
+    fn new(children: &Children, arm: &str) -> Self {
+        Self {
+            utilisation: children.gauge(&names::UTILISATION, &[arm]),
+            in_system: children.gauge(&names::IN_SYSTEM, &[arm]),
+            queued: children.gauge(&names::QUEUED, &[arm]),
+            makespan: children.gauge(&names::MAKESPAN, &[arm]),
+        }
+    }
+
+    pub(super) fn sampled(&self, in_system: u32, queued: u32, utilisation: f64) {
+        self.in_system.set(in_system.into());
+        self.queued.set(queued.into());
+        self.utilisation.set(utilisation);
+    }
+
+    pub(super) fn input_done(&self, makespan: Nanos) {
+        self.makespan.set(makespan.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_number_as_they_are_listed() {
+        for (index, outcome) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome as usize, index);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Makes the single time series that observers hold on to, so that none is looked up per request.
+
+use super::names::Metric;
+use prometheus::core::Collector;
+use prometheus::{Gauge, Histogram, HistogramOpts, IntCounter, Opts, Registry};
+
+/// Makes series in one registry. A series is asked for once.
+#[derive(Clone, Debug)]
+pub(super) struct Children {
+    registry: Registry,
+}
+
+impl Children {
+    pub(super) fn new(registry: &Registry) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+
+    pub(super) fn gauge(&self, metric: &Metric, values: &[&str]) -> Gauge {
+        self.register(Gauge::with_opts(opts(metric, values)))
+    }
+
+    pub(super) fn counter(&self, metric: &Metric, values: &[&str]) -> IntCounter {
+        self.register(IntCounter::with_opts(opts(metric, values)))
+    }
+
+    pub(super) fn histogram(&self, metric: &Metric, values: &[&str]) -> Histogram {
+        let buckets = metric.kind.bounds();
+        self.register(Histogram::with_opts(HistogramOpts {
+            common_opts: opts(metric, values),
+            buckets,
+        }))
+    }
+
+    fn register<C: Collector + Clone + 'static>(&self, made: prometheus::Result<C>) -> C {
+        let series = made.expect("names.rs holds valid names");
+        self.registry
+            .register(Box::new(series.clone()))
+            .expect("a series is asked for once, its labels as names.rs says");
+        series
+    }
+}
+
+/// The labels go in as constant ones: series of one name with unlike values merge when gathered.
+fn opts(metric: &Metric, values: &[&str]) -> Opts {
+    assert_eq!(
+        metric.labels.len(),
+        values.len(),
+        "labels of {}",
+        metric.name
+    );
+    metric.labels.iter().zip(values).fold(
+        Opts::new(metric.name, metric.help),
+        |opts, (&label, &value)| opts.const_label(label, value),
+    )
+}

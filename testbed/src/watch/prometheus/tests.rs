@@ -1,0 +1,323 @@
+//! Scripted events, and the text that a scrape gets after them.
+
+use super::*;
+use testbed_core::admission::Admission;
+use testbed_core::control::{ControllerConfig, Update};
+use testbed_core::feedback::FeedbackConfig;
+use testbed_core::request::{Answer, Arrival, Outcome, Sample};
+use testbed_core::time::Nanos;
+use testbed_core::vitals::Vitals;
+
+const ARM: Arm = Arm(1);
+const ARRIVAL: Arrival = Arrival {
+    id: 0,
+    client: 0,
+    planned: Time::ZERO,
+};
+
+fn prometheus() -> Prometheus {
+    let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    Prometheus::new(&RunLabels {
+        experiment: "overload".into(),
+        mode: "virtual".into(),
+        seed: 7,
+        arms: list(&["integer", "double"]),
+        phases: list(&["healthy", "storm"]),
+        faults: list(&["held"]),
+    })
+}
+
+fn text_after(events: &[Event<'_>]) -> String {
+    let mut prometheus = prometheus();
+    events
+        .iter()
+        .for_each(|event| prometheus.on_event(Time::ZERO, event));
+    render(&prometheus.registry())
+}
+
+fn assert_lines(text: &str, expected: &str) {
+    for line in expected
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
+        assert!(
+            text.lines().any(|got| got == line),
+            "{line} is missing in\n{text}"
+        );
+    }
+}
+
+fn finished(outcome: Outcome, rtt: Nanos) -> Event<'static> {
+    let sample = Sample {
+        start: Time::ZERO,
+        sent: Time::ZERO,
+        end: Time::ZERO.after(rtt),
+        in_flight_at_start: 1,
+        in_flight_at_end: 1,
+        limit_at_start: 2,
+        outcome,
+        bytes: 0,
+    };
+    Event::Finished {
+        arm: ARM,
+        arrival: ARRIVAL,
+        sample,
+        served: None,
+        in_flight: 3,
+    }
+}
+
+fn admitted(wait: Nanos, waiting: u32) -> Event<'static> {
+    Event::Admitted {
+        arm: ARM,
+        arrival: ARRIVAL,
+        wait,
+        in_flight: 4,
+        waiting,
+        limit: 9,
+        gated: true,
+    }
+}
+
+fn updated<'a>(old: f64, new: f64, reason: &'static str, vitals: &'a Vitals) -> Event<'a> {
+    Event::Updated {
+        arm: ARM,
+        update: Update {
+            old,
+            new,
+            limit: new as u64,
+            reason,
+        },
+        vitals,
+    }
+}
+
+#[test]
+fn a_run_that_has_not_started_shows_its_names_and_zeros() {
+    assert_lines(
+        &text_after(&[]),
+        r#"
+        # HELP windtunnel_run_info Always 1; the labels say what runs.
+        # TYPE windtunnel_run_info gauge
+        windtunnel_run_info{experiment="overload",mode="virtual",seed="7"} 1
+        windtunnel_phase_active{phase="healthy"} 0
+        windtunnel_phase_active{phase="storm"} 0
+        windtunnel_fault_active{fault="held"} 0
+        windtunnel_fault_transitions_total{fault="held",to="off"} 0
+        windtunnel_fault_transitions_total{fault="held",to="on"} 0
+        # TYPE windtunnel_requests_total counter
+        windtunnel_requests_total{arm="integer",outcome="cancelled"} 0
+        windtunnel_requests_total{arm="double",outcome="ok"} 0
+        # TYPE windtunnel_wait_seconds histogram
+        windtunnel_wait_seconds_count{arm="double"} 0
+        "#,
+    );
+}
+
+#[test]
+fn phases_follow_each_other_and_faults_leave_their_edges() {
+    let phase = |index| Event::Phase { index, name: "" };
+    let fault = |on| Event::Fault {
+        index: 0,
+        name: "held",
+        on,
+    };
+    let events = [phase(0), fault(true), phase(1), fault(false), fault(true)];
+    assert_lines(
+        &text_after(&events),
+        r#"
+        windtunnel_phase_active{phase="healthy"} 0
+        windtunnel_phase_active{phase="storm"} 1
+        windtunnel_fault_active{fault="held"} 1
+        windtunnel_fault_transitions_total{fault="held",to="on"} 2
+        windtunnel_fault_transitions_total{fault="held",to="off"} 1
+        "#,
+    );
+    let ended = [phase(0), Event::Tick, Event::End];
+    assert_lines(
+        &text_after(&ended),
+        r#"windtunnel_phase_active{phase="healthy"} 0"#,
+    );
+}
+
+#[test]
+fn requests_are_counted_where_they_are_decided() {
+    let arrived = Event::Arrived {
+        arm: ARM,
+        arrival: ARRIVAL,
+        lag: Nanos::from_millis(1),
+    };
+    let events = [
+        arrived,
+        arrived,
+        arrived,
+        arrived,
+        Event::Rejected {
+            arm: ARM,
+            arrival: ARRIVAL,
+        },
+        admitted(Nanos::ZERO, 2),
+        admitted(Nanos::from_millis(300), 1),
+        finished(Outcome::Success, Nanos::from_micros(200)),
+        finished(Outcome::Timeout, Nanos::from_secs(300)),
+        Event::Abandoned {
+            arm: ARM,
+            arrival: ARRIVAL,
+        },
+    ];
+    assert_lines(
+        &text_after(&events),
+        r#"
+        windtunnel_arrivals_total{arm="double"} 4
+        windtunnel_arrivals_total{arm="integer"} 0
+        windtunnel_rejected_total{arm="double"} 1
+        windtunnel_admitted_total{arm="double"} 2
+        windtunnel_abandoned_total{arm="double"} 1
+        windtunnel_in_flight_requests{arm="double"} 3
+        windtunnel_waiting_requests{arm="double"} 0
+        windtunnel_schedule_lag_seconds_bucket{arm="double",le="0"} 0
+        windtunnel_schedule_lag_seconds_count{arm="double"} 4
+        windtunnel_wait_seconds_bucket{arm="double",le="0"} 1
+        windtunnel_wait_seconds_bucket{arm="double",le="0.289630938"} 1
+        windtunnel_wait_seconds_bucket{arm="double",le="0.4096"} 2
+        windtunnel_wait_seconds_sum{arm="double"} 0.3
+        windtunnel_requests_total{arm="double",outcome="ok"} 1
+        windtunnel_rtt_seconds_bucket{arm="double",outcome="ok",le="0.000141421"} 0
+        windtunnel_rtt_seconds_bucket{arm="double",outcome="ok",le="0.0002"} 1
+        windtunnel_rtt_seconds_bucket{arm="double",outcome="timeout",le="296.582080076"} 0
+        windtunnel_rtt_seconds_bucket{arm="double",outcome="timeout",le="+Inf"} 1
+        "#,
+    );
+}
+
+#[test]
+fn a_controller_shows_its_window_its_reasons_and_all_its_vitals() {
+    let mut vitals = Vitals::new();
+    vitals.push("gradient", 0.7);
+    vitals.push("baseline_rtt", 0.01);
+    vitals.push("observed_rtt", 0.0143);
+    vitals.push("shrinks", 3.0);
+    let text = text_after(&[
+        updated(2.0, 2.0, "start", &Vitals::new()),
+        updated(2.0, 3.5, "gradient", &vitals),
+        updated(3.5, 4.25, "gradient", &vitals),
+    ]);
+    assert_lines(
+        &text,
+        r#"
+        windtunnel_controller_window_requests{arm="double"} 4.25
+        windtunnel_controller_limit_requests{arm="double"} 4
+        windtunnel_controller_gradient_ratio{arm="double"} 0.7
+        windtunnel_controller_rtt_seconds{arm="double",kind="baseline"} 0.01
+        windtunnel_controller_rtt_seconds{arm="double",kind="observed"} 0.0143
+        windtunnel_controller_vital{arm="double",name="gradient"} 0.7
+        windtunnel_controller_vital{arm="double",name="shrinks"} 3
+        windtunnel_controller_updates_total{arm="double",direction="hold",reason="start"} 1
+        windtunnel_controller_updates_total{arm="double",direction="up",reason="gradient"} 2
+        "#,
+    );
+    assert!(
+        !text.contains(r#"gradient_ratio{arm="integer"}"#),
+        "it has none yet"
+    );
+}
+
+#[test]
+fn reasons_beyond_the_bound_are_counted_together() {
+    const REASONS: [&str; 18] = [
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r",
+    ];
+    let vitals = Vitals::new();
+    let text = text_after(&REASONS.map(|reason| updated(1.0, 1.0, reason, &vitals)));
+    assert_lines(
+        &text,
+        r#"
+        windtunnel_controller_updates_total{arm="double",direction="hold",reason="p"} 1
+        windtunnel_controller_updates_total{arm="double",direction="hold",reason="other"} 2
+        "#,
+    );
+    assert!(!text.contains(r#"reason="q""#));
+}
+
+#[test]
+fn the_backend_shows_its_last_sample() {
+    let events = [
+        Event::Backend {
+            arm: ARM,
+            in_system: 9,
+            queued: 4,
+            utilisation: 0.85,
+        },
+        Event::InputDone {
+            arm: ARM,
+            makespan: Nanos::from_secs(12),
+        },
+    ];
+    assert_lines(
+        &text_after(&events),
+        r#"
+        windtunnel_backend_in_system_requests{arm="double"} 9
+        windtunnel_backend_queued_requests{arm="double"} 4
+        windtunnel_backend_utilisation_ratio{arm="double"} 0.85
+        windtunnel_makespan_seconds{arm="double"} 12
+        "#,
+    );
+}
+
+#[test]
+fn every_name_is_used_with_its_type_and_help() {
+    let mut vitals = Vitals::new();
+    vitals.push("gradient", 1.0);
+    vitals.push("baseline_rtt", 1.0);
+    let text = text_after(&[updated(1.0, 1.0, "start", &vitals)]);
+    for metric in names::ALL {
+        let (name, help, kind) = (metric.name, metric.help, metric.kind.name());
+        assert_lines(
+            &text,
+            &format!("# HELP {name} {help}\n# TYPE {name} {kind}"),
+        );
+    }
+}
+
+/// The windows after each of 200 answers of a slow backend.
+fn windows<O: Observer>(observer: &mut O) -> Vec<f64> {
+    let velox = ControllerConfig::all()
+        .into_iter()
+        .find(|law| law.name() == "velox");
+    let law = velox.expect("velox is registered").build();
+    let mut admission = Admission::new(Arm(0), law, 10, &FeedbackConfig::default());
+    let mut now = Time::ZERO;
+    let mut windows = Vec::new();
+    for id in 0..200 {
+        let arrival = Arrival {
+            id,
+            client: 0,
+            planned: now,
+        };
+        admission
+            .arrive(now, arrival, observer)
+            .expect("one waits at a time");
+        let ticket = admission.admit(now, observer).expect("none is in flight");
+        let sent = now;
+        now = now.after(Nanos::from_micros(10_000 + id * 100));
+        let (outcome, served) = (Outcome::Success, None);
+        let answer = Answer {
+            sent,
+            end: now,
+            outcome,
+            bytes: 0,
+            served,
+        };
+        admission.finish(now, ticket, &answer, observer);
+        windows.push(admission.controller().window());
+    }
+    windows
+}
+
+#[test]
+fn watching_changes_nothing() {
+    let watched = windows(&mut prometheus());
+    assert_eq!(watched, windows(&mut ()));
+    assert!(watched[0] < watched[199], "the window moved");
+}

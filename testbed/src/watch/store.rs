@@ -1,0 +1,234 @@
+//! The store: what a run recorded, in memory, phase by phase. Verdicts are computed from it.
+
+use super::series::PerRequest;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use testbed_core::time::{Nanos, Time};
+
+/// A value that holds until it changes.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    /// Every value that was set, in order.
+    pub points: Vec<(Time, f64)>,
+    /// For each phase, how many points there were when it began.
+    starts: Vec<usize>,
+}
+
+/// What happened within one sampling interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// When it ended.
+    pub end: Time,
+    /// How long it was.
+    pub length: Nanos,
+    /// The least value in it.
+    pub min: f64,
+    /// The greatest value in it.
+    pub max: f64,
+    /// The mean over time.
+    pub mean: f64,
+    /// The value at its end.
+    pub last: f64,
+}
+
+/// A value that is summed up over each sampling interval.
+#[derive(Clone, Debug, Default)]
+pub struct Intervals {
+    /// Every interval, in order.
+    pub items: Vec<Interval>,
+    starts: Vec<usize>,
+}
+
+/// One value a request, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    /// How the values are spread, to three digits.
+    pub histogram: Histogram<u64>,
+    /// The exact sum, for the mean.
+    pub sum_ns: u128,
+    /// The latest value.
+    pub last_ns: u64,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        let histogram = Histogram::new(3).expect("three digits are within 0 to 5");
+        Self {
+            histogram,
+            sum_ns: 0,
+            last_ns: 0,
+        }
+    }
+}
+
+impl Distribution {
+    /// Adds a value.
+    pub fn record(&mut self, length: Nanos) {
+        self.histogram
+            .record(length.get())
+            .expect("a histogram that resizes takes any value");
+        self.sum_ns += u128::from(length.get());
+        self.last_ns = length.get();
+    }
+
+    /// The mean in seconds; `None` without values.
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.histogram.len();
+        (count > 0).then(|| self.sum_ns as f64 / count as f64 / 1e9)
+    }
+
+    /// The value, in seconds, that `percent` of all values do not exceed; `None` without values.
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        let ns = self.histogram.value_at_quantile(percent / 100.0);
+        (!self.histogram.is_empty()).then_some(ns as f64 / 1e9)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.histogram
+            .add(&other.histogram)
+            .expect("histograms that resize can be added");
+        self.sum_ns += other.sum_ns;
+        self.last_ns = other.last_ns;
+    }
+}
+
+/// A named span of the run, as it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseSpan {
+    /// When it began.
+    pub begin: Time,
+    /// When it ended, or the latest instant known.
+    pub end: Time,
+}
+
+/// All series of one arm.
+#[derive(Clone, Debug, Default)]
+pub struct ArmStore {
+    /// Values that hold until they change.
+    pub steps: BTreeMap<String, Steps>,
+    /// Values summed up over sampling intervals.
+    pub intervals: BTreeMap<&'static str, Intervals>,
+    /// For each phase, one distribution for each of [`PerRequest::ALL`].
+    distributions: Vec<[Distribution; PerRequest::ALL.len()]>,
+}
+
+/// What a run recorded.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// The phases that have begun.
+    pub phases: Vec<PhaseSpan>,
+    /// The arms, in file order.
+    pub arms: Vec<ArmStore>,
+}
+
+impl Store {
+    /// An empty store for `arms` arms.
+    pub fn new(arms: usize) -> Self {
+        Self {
+            phases: Vec::new(),
+            arms: vec![ArmStore::default(); arms],
+        }
+    }
+
+    /// A phase begins at `now`, and the one before it ends.
+    pub fn begin_phase(&mut self, now: Time) {
+        self.phases.push(PhaseSpan {
+            begin: now,
+            end: now,
+        });
+        for arm in &mut self.arms {
+            arm.distributions.push(Default::default());
+            arm.steps
+                .values_mut()
+                .for_each(|steps| steps.starts.push(steps.points.len()));
+            arm.intervals
+                .values_mut()
+                .for_each(|all| all.starts.push(all.items.len()));
+        }
+    }
+
+    /// The run has come as far as `now`.
+    pub fn reach(&mut self, now: Time) {
+        if let Some(phase) = self.phases.last_mut() {
+            phase.end = now;
+        }
+    }
+
+    /// The span of a phase, or of the whole run so far. `None` if it has not begun.
+    pub fn span(&self, phase: Option<usize>) -> Option<PhaseSpan> {
+        match phase {
+            Some(index) => self.phases.get(index).cloned(),
+            None => Some(PhaseSpan {
+                begin: self.phases.first()?.begin,
+                end: self.phases.last()?.end,
+            }),
+        }
+    }
+}
+
+impl ArmStore {
+    /// A value that holds from `now` on.
+    pub fn step(&mut self, phases: usize, now: Time, name: &str, value: f64) {
+        if let Some(steps) = self.steps.get_mut(name) {
+            steps.points.push((now, value));
+        } else {
+            let steps = Steps {
+                points: vec![(now, value)],
+                starts: vec![0; phases],
+            };
+            self.steps.insert(name.to_owned(), steps);
+        }
+    }
+
+    /// A sampling interval ended.
+    pub fn interval(&mut self, phases: usize, name: &'static str, interval: Interval) {
+        self.intervals
+            .entry(name)
+            .or_insert_with(|| Intervals {
+                items: Vec::new(),
+                starts: vec![0; phases],
+            })
+            .items
+            .push(interval);
+    }
+
+    /// A request gave a value. Before the first phase nothing is recorded.
+    pub fn record(&mut self, series: PerRequest, length: Nanos) {
+        if let Some(phase) = self.distributions.last_mut() {
+            phase[series as usize].record(length);
+        }
+    }
+
+    /// The distribution of a phase, or of the whole run.
+    pub fn distribution(&self, series: PerRequest, phase: Option<usize>) -> Distribution {
+        let mut all = Distribution::default();
+        for (index, phases) in self.distributions.iter().enumerate() {
+            if phase.is_none_or(|phase| phase == index) {
+                all.add(&phases[series as usize]);
+            }
+        }
+        all
+    }
+}
+
+impl Steps {
+    /// The value in force when the phase began, and the points within it.
+    pub fn within(&self, phase: Option<usize>) -> (Option<f64>, &[(Time, f64)]) {
+        let range = range(&self.starts, phase, self.points.len());
+        let before = range.start.checked_sub(1).map(|index| self.points[index].1);
+        (before, &self.points[range])
+    }
+}
+
+impl Intervals {
+    /// The intervals of a phase, or of the whole run.
+    pub fn within(&self, phase: Option<usize>) -> &[Interval] {
+        &self.items[range(&self.starts, phase, self.items.len())]
+    }
+}
+
+fn range(starts: &[usize], phase: Option<usize>, len: usize) -> std::ops::Range<usize> {
+    let Some(index) = phase else { return 0..len };
+    let start = starts.get(index).copied().unwrap_or(len);
+    start..starts.get(index + 1).copied().unwrap_or(len)
+}

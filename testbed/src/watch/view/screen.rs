@@ -1,0 +1,229 @@
+//! The run as a few lines that redraw themselves.
+
+use super::board::{ArmBoard, Board, Cue};
+use super::meter::Sparkline;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
+
+/// Wall time between two drawings.
+const REDRAW: Duration = Duration::from_millis(100);
+/// A virtual run that is over sooner is not drawn at all: it would only flash.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Columns of the bar that shows how far the run has come.
+const BAR: usize = 20;
+
+/// The drawn lines: progress, a heading, then one per arm.
+#[derive(Debug)]
+pub(super) struct Screen {
+    lines: Vec<ProgressBar>,
+    /// Wall time, since the lines were made, of the next drawing.
+    due: Duration,
+}
+
+impl Screen {
+    pub(super) fn new(board: &Board, live: bool) -> Self {
+        let style = ProgressStyle::with_template("{wide_msg}").expect("it is well-formed");
+        // Lines are drawn together, by force; drawing after each of them is held down.
+        let target = ProgressDrawTarget::stderr_with_hz(1);
+        let screen = MultiProgress::with_draw_target(target);
+        let line = |_| screen.add(ProgressBar::no_length().with_style(style.clone()));
+        Self {
+            lines: texts(board).iter().map(line).collect(),
+            due: if live { Duration::ZERO } else { PATIENCE },
+        }
+    }
+
+    pub(super) fn on_cue(&mut self, cue: Cue<'_>, board: &Board) {
+        match cue {
+            Cue::Tick => self.refresh(board),
+            Cue::End => self.lines.iter().for_each(ProgressBar::finish_and_clear),
+            // The next tick shows them.
+            Cue::Phase | Cue::Fault { .. } => {}
+        }
+    }
+
+    fn refresh(&mut self, board: &Board) {
+        let [.., last] = self.lines.as_slice() else {
+            return;
+        };
+        // The library's clock: the instants of events are run time, which may be virtual.
+        let lasted = last.elapsed();
+        if lasted < self.due {
+            return;
+        }
+        self.due = lasted + REDRAW;
+        for (line, text) in self.lines.iter().zip(texts(board)) {
+            line.set_message(text);
+        }
+        last.force_draw();
+    }
+}
+
+/// All lines, in full; what is wider than the terminal is cut off at the right.
+fn texts(board: &Board) -> Vec<String> {
+    let names = board
+        .arms
+        .iter()
+        .map(|arm| arm.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let arms = board.arms.iter().map(|arm| arm_text(arm, names));
+    [progress_text(board), heading(names)]
+        .into_iter()
+        .chain(arms)
+        .collect()
+}
+
+fn progress_text(board: &Board) -> String {
+    let total = format!("{:.1}s", board.total.as_secs_f64());
+    let now = format!("{:.1}s", board.now.as_secs_f64());
+    let on = if board.faults.is_empty() {
+        ""
+    } else {
+        "  with "
+    };
+    format!(
+        "{} {now:>width$} / {total}  {}{on}{}",
+        bar(board),
+        board.phase,
+        board.faults.join(", "),
+        width = total.len(),
+    )
+}
+
+fn bar(board: &Board) -> String {
+    let share = board.now.as_secs_f64() / board.total.as_secs_f64();
+    let full = ((share * BAR as f64) as usize).min(BAR);
+    "█".repeat(full) + &"░".repeat(BAR - full)
+}
+
+/// With names of up to ten characters, a line fits into 80 columns.
+fn heading(names: usize) -> String {
+    let curve = Sparkline::WIDTH;
+    format!(
+        "{:names$} {:curve$}  window limit gradient flight waiting good/s",
+        "", ""
+    )
+}
+
+fn arm_text(arm: &ArmBoard, names: usize) -> String {
+    format!(
+        "{:names$} {} {:>7.2} {:>5} {:>8} {:>6} {:>7} {:>6.0}",
+        arm.name,
+        arm.windows.draw(),
+        arm.window,
+        arm.limit,
+        arm.gradient_text(),
+        arm.in_flight,
+        arm.waiting,
+        arm.goodput.per_second(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testbed_core::control::Update;
+    use testbed_core::event::Event;
+    use testbed_core::request::Arm;
+    use testbed_core::time::{Nanos, Time};
+    use testbed_core::vitals::Vitals;
+
+    fn board(total: Nanos) -> Board {
+        Board::new(vec!["integer".into(), "double".into()], total)
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO.after(Nanos::from_secs(seconds))
+    }
+
+    #[test]
+    fn lines_stand_in_columns() {
+        let mut board = board(Nanos::from_secs(30));
+        let mut vitals = Vitals::new();
+        vitals.push("gradient", 0.7);
+        let update = Update {
+            old: 2.0,
+            new: 11.0,
+            limit: 11,
+            reason: "gradient",
+        };
+        let start = Update {
+            old: 2.0,
+            new: 2.0,
+            limit: 2,
+            reason: "start",
+        };
+        for event in [
+            Event::Updated {
+                arm: Arm(0),
+                update: start,
+                vitals: &Vitals::new(),
+            },
+            Event::Updated {
+                arm: Arm(1),
+                update: start,
+                vitals: &Vitals::new(),
+            },
+            Event::Tick,
+            Event::Updated {
+                arm: Arm(1),
+                update,
+                vitals: &vitals,
+            },
+            Event::Phase {
+                index: 0,
+                name: "degraded",
+            },
+            Event::Fault {
+                index: 0,
+                name: "held",
+                on: true,
+            },
+            Event::Fault {
+                index: 1,
+                name: "storm",
+                on: true,
+            },
+            Event::Tick,
+        ] {
+            board.on_event(at(9), &event);
+        }
+        assert_eq!(
+            texts(&board),
+            [
+                "██████░░░░░░░░░░░░░░  9.0s / 30.0s  degraded  with held, storm",
+                "                                  window limit gradient flight waiting good/s",
+                "integer                       ██    2.00     2        -      0       0      0",
+                "double                        ▂█   11.00    11     0.70      0       0      0",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_bar_stays_within_its_columns() {
+        for (now, total, full) in [
+            (0, 30, 0),
+            (29, 30, 19),
+            (30, 30, 20),
+            (90, 30, 20),
+            (1, 0, 20),
+        ] {
+            let mut board = board(Nanos::from_secs(total));
+            board.now = at(now);
+            let bar = bar(&board);
+            assert_eq!(bar.chars().count(), BAR);
+            assert_eq!(
+                bar.chars().filter(|&cell| cell == '█').count(),
+                full,
+                "{now} of {total}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_of_usual_arms_fit_into_80_columns() {
+        let board = Board::new(vec!["ten-letter".into()], Nanos::from_secs(30));
+        assert!(texts(&board).iter().all(|line| line.chars().count() <= 80));
+    }
+}
