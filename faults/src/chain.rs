@@ -46,12 +46,7 @@ pub struct Chain<P> {
 impl<P: Payload> Chain<P> {
     /// A chain without toxics for one direction; `rng` is the source of all its chance.
     pub const fn new(stream: Stream, rng: Rng) -> Self {
-        Self {
-            stream,
-            toxics: Vec::new(),
-            exit: Held::new(),
-            rng,
-        }
+        Self { stream, toxics: Vec::new(), exit: Held::new(), rng }
     }
 
     /// Makes the toxics of this direction those of `faults`, from `now` on. Whether toxicity
@@ -64,8 +59,7 @@ impl<P: Payload> Chain<P> {
         }
         for toxic in faults.on(self.stream) {
             if !self.toxics.iter().any(|slot| slot.runs(toxic.id)) {
-                self.toxics
-                    .push(Slot::start(toxic, Rng::from_rng(&mut self.rng)));
+                self.toxics.push(Slot::start(toxic, Rng::from_rng(&mut self.rng)));
             }
         }
         self.forget_drained();
@@ -90,21 +84,14 @@ impl<P: Payload> Chain<P> {
         let movable = |place: &usize| self.has_room(place + 1);
         let of_toxics = || {
             let places = (0..self.toxics.len()).filter(movable);
-            places
-                .filter_map(|place| self.toxics[place].next_due())
-                .min()
+            places.filter_map(|place| self.toxics[place].next_due()).min()
         };
-        self.exit
-            .next_due()
-            .or_else(of_toxics)
-            .filter(|at| *at < Time::NEVER)
+        self.exit.next_due().or_else(of_toxics).filter(|at| *at < Time::NEVER)
     }
 
     /// Whether there is room for another item, as of the last pop.
     pub fn can_accept(&self) -> bool {
-        self.toxics
-            .first()
-            .map_or(self.exit.is_empty(), Slot::has_room)
+        self.toxics.first().map_or(self.exit.is_empty(), Slot::has_room)
     }
 
     /// Whether there is no toxic and nothing is held: an item pushed now would be popped now.

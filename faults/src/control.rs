@@ -43,11 +43,7 @@ pub struct ProxyFaults {
 impl Default for ProxyFaults {
     /// Up, without toxics.
     fn default() -> Self {
-        Self {
-            enabled: true,
-            toxics: Vec::new(),
-            next_id: 0,
-        }
+        Self { enabled: true, toxics: Vec::new(), next_id: 0 }
     }
 }
 
@@ -70,9 +66,7 @@ impl ProxyFaults {
 
     /// The toxics of one direction, in order of addition.
     pub fn on(&self, stream: Stream) -> impl Iterator<Item = &ActiveToxic> {
-        self.toxics
-            .iter()
-            .filter(move |active| active.toxic.stream == stream)
+        self.toxics.iter().filter(move |active| active.toxic.stream == stream)
     }
 
     /// The toxic with this id, if it is still there.
@@ -91,11 +85,7 @@ impl ProxyFaults {
         }
         let id = ToxicId(self.next_id);
         self.next_id += 1;
-        self.toxics.push(ActiveToxic {
-            id,
-            version: 0,
-            toxic,
-        });
+        self.toxics.push(ActiveToxic { id, version: 0, toxic });
         Ok(id)
     }
 
@@ -141,14 +131,11 @@ impl ProxyFaults {
     }
 
     fn existing(&self, name: &str) -> Result<usize, FaultError> {
-        self.position(name)
-            .ok_or_else(|| FaultError::NotFound(name.to_owned()))
+        self.position(name).ok_or_else(|| FaultError::NotFound(name.to_owned()))
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        self.toxics
-            .iter()
-            .position(|active| active.toxic.name() == name)
+        self.toxics.iter().position(|active| active.toxic.name() == name)
     }
 }
 
@@ -165,19 +152,11 @@ mod tests {
 
     fn noop(name: &str, stream: Stream) -> Toxic {
         let kind = ToxicKind::Noop(Noop {});
-        Toxic {
-            name: Some(name.to_owned()),
-            stream,
-            ..Toxic::new(kind)
-        }
+        Toxic { name: Some(name.to_owned()), stream, ..Toxic::new(kind) }
     }
 
     fn names(faults: &ProxyFaults) -> Vec<String> {
-        faults
-            .toxics()
-            .iter()
-            .map(|active| active.toxic.name().into_owned())
-            .collect()
+        faults.toxics().iter().map(|active| active.toxic.name().into_owned()).collect()
     }
 
     #[test]
@@ -202,9 +181,7 @@ mod tests {
         let id = faults.add(Toxic::new(ToxicKind::Noop(Noop {}))).unwrap();
         faults.add(noop("second", Stream::Downstream)).unwrap();
         let kind = ToxicKind::Latency(Latency::default());
-        faults
-            .update("noop_downstream", Share::ALL, kind.clone())
-            .unwrap();
+        faults.update("noop_downstream", Share::ALL, kind.clone()).unwrap();
         assert_eq!(names(&faults), ["noop_downstream", "second"]);
         let active = faults.find(id).unwrap();
         assert_eq!((active.version, &active.toxic.kind), (1, &kind));

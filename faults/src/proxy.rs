@@ -64,20 +64,9 @@ impl EmbeddedProxy {
     ) -> io::Result<Self> {
         let faults = watch::Sender::new(ProxyFaults::default());
         let (name, counters) = (name.to_owned(), Counters::default());
-        let shared = Arc::new(Shared {
-            name,
-            upstream,
-            timer,
-            streams,
-            faults,
-            counters,
-        });
+        let shared = Arc::new(Shared { name, upstream, timer, streams, faults, counters });
         let running = Running::start(listen, &shared).await?;
-        Ok(Self {
-            listen: running.address(),
-            shared,
-            running: Mutex::new(Some(running)),
-        })
+        Ok(Self { listen: running.address(), shared, running: Mutex::new(Some(running)) })
     }
 
     /// The proxy's name.
@@ -147,9 +136,7 @@ impl EmbeddedProxy {
         if !enabled && let Some(running) = running.take() {
             running.stop().await;
         }
-        self.shared
-            .faults
-            .send_modify(|faults| faults.set_enabled(enabled));
+        self.shared.faults.send_modify(|faults| faults.set_enabled(enabled));
         Ok(())
     }
 
@@ -185,9 +172,7 @@ impl EmbeddedProxy {
         change: impl FnOnce(&mut ProxyFaults) -> Result<T, FaultError>,
     ) -> Result<T, FaultError> {
         let mut outcome = None;
-        self.shared
-            .faults
-            .send_if_modified(|faults| outcome.insert(change(faults)).is_ok());
+        self.shared.faults.send_if_modified(|faults| outcome.insert(change(faults)).is_ok());
         outcome.expect("send_if_modified calls its argument")
     }
 }

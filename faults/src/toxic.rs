@@ -61,12 +61,7 @@ const fn all_links() -> Share {
 impl Toxic {
     /// A toxic without a name of its own, on every link, downstream.
     pub const fn new(kind: ToxicKind) -> Self {
-        Self {
-            name: None,
-            stream: Stream::Downstream,
-            toxicity: Share::ALL,
-            kind,
-        }
+        Self { name: None, stream: Stream::Downstream, toxicity: Share::ALL, kind }
     }
 
     /// The name given, or else `<kind>_<stream>`.

@@ -34,11 +34,9 @@ pub enum Command {
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit codes: 0 pass, 1 something broke, 2 bad command line, 3 invalid \
+#[command(after_help = "Exit codes: 0 pass, 1 something broke, 2 bad command line, 3 invalid \
                         experiment file, 4 inconclusive, 99 an expectation failed, 130 or 143 \
-                        interrupted."
-)]
+                        interrupted.")]
 pub struct RunArgs {
     /// The experiment file
     pub file: PathBuf,
@@ -145,9 +143,7 @@ pub struct BackendArgs {
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
-    let (path, value) = text
-        .split_once('=')
-        .ok_or("write PATH=VALUE, such as run.seed=8")?;
+    let (path, value) = text.split_once('=').ok_or("write PATH=VALUE, such as run.seed=8")?;
     Ok((path.trim().to_owned(), value.trim().to_owned()))
 }
 

@@ -48,10 +48,7 @@ impl Client {
     /// A client of `addr`, without a connection yet.
     pub fn new(addr: SocketAddr) -> Self {
         let host = HeaderValue::try_from(addr.to_string()).expect("an address is a header value");
-        Self {
-            pool: Arc::new(Pool::new(addr)),
-            host,
-        }
+        Self { pool: Arc::new(Pool::new(addr)), host }
     }
 
     /// Sends `GET /` as request `request_id`, on an idle connection or a new one, and reads the
@@ -60,18 +57,8 @@ impl Client {
     pub async fn call(&self, request_id: u64) -> Reply {
         let mut bytes = 0;
         match self.exchange(request_id, &mut bytes).await {
-            Ok((status, served)) => Reply {
-                status: Some(status),
-                bytes,
-                served,
-                error: None,
-            },
-            Err(error) => Reply {
-                status: None,
-                bytes,
-                served: None,
-                error: Some(error),
-            },
+            Ok((status, served)) => Reply { status: Some(status), bytes, served, error: None },
+            Err(error) => Reply { status: None, bytes, served: None, error: Some(error) },
         }
     }
 
@@ -103,10 +90,7 @@ impl Client {
             let frame = frame.map_err(|err| self.explain("broken answer from", &err))?;
             *bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
             if *bytes > BODY_LIMIT {
-                return Err(format!(
-                    "answer of more than 1 MiB from {}",
-                    self.pool.addr()
-                ));
+                return Err(format!("answer of more than 1 MiB from {}", self.pool.addr()));
             }
         }
         Ok(())
@@ -126,19 +110,8 @@ impl Client {
 
 /// The account in an answer of the service: both headers, or none of it counts.
 fn served(headers: &HeaderMap) -> Option<Served> {
-    let nanos = |name| {
-        headers
-            .get(name)?
-            .to_str()
-            .ok()?
-            .parse()
-            .ok()
-            .map(Nanos::new)
-    };
-    Some(Served {
-        age: nanos(AGE_HEADER)?,
-        lateness: nanos(LATENESS_HEADER)?,
-    })
+    let nanos = |name| headers.get(name)?.to_str().ok()?.parse().ok().map(Nanos::new);
+    Some(Served { age: nanos(AGE_HEADER)?, lateness: nanos(LATENESS_HEADER)? })
 }
 
 #[cfg(test)]

@@ -35,9 +35,7 @@ pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Repor
     let mut document = Document::parse(name, text)?;
     let fail = |document: &Document, problems: Vec<Problem>| Report::new(document, problems);
     for (path, value) in &overrides.set {
-        document
-            .set(path, value)
-            .map_err(|problem| fail(&document, vec![problem]))?;
+        document.set(path, value).map_err(|problem| fail(&document, vec![problem]))?;
     }
     if let Some(problem) = other_version(&document) {
         return Err(fail(&document, vec![problem]));
@@ -46,9 +44,8 @@ pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Repor
     if !problems.is_empty() {
         return Err(fail(&document, problems));
     }
-    let mut file: File = document
-        .deserialize()
-        .map_err(|problem| fail(&document, vec![problem]))?;
+    let mut file: File =
+        document.deserialize().map_err(|problem| fail(&document, vec![problem]))?;
     file.run.mode = overrides.mode.unwrap_or(file.run.mode);
     file.run.seed = overrides.seed.unwrap_or(file.run.seed);
     check::plan(file).map_err(|problems| fail(&document, problems))

@@ -62,9 +62,8 @@ pub fn parse(text: &str) -> Result<ControllerConfig, Report> {
     if !problems.is_empty() {
         return Err(Report::new(&document, problems));
     }
-    let wrapped: Wrapped = document
-        .deserialize()
-        .map_err(|problem| Report::new(&document, vec![problem]))?;
+    let wrapped: Wrapped =
+        document.deserialize().map_err(|problem| Report::new(&document, vec![problem]))?;
     Ok(wrapped.controller)
 }
 
@@ -93,11 +92,7 @@ pub fn drive(
     let mut reader = ReaderBuilder::new().comment(Some(b'#')).from_reader(input);
     let mut writer = WriterBuilder::new().from_writer(output);
     let columns = Columns::find(reader.headers()?)?;
-    append(
-        &mut writer,
-        reader.headers()?,
-        ["limit".into(), "window".into()],
-    )?;
+    append(&mut writer, reader.headers()?, ["limit".into(), "window".into()])?;
     let mut controller = law.build();
     let (mut record, mut clock) = (StringRecord::new(), Time::ZERO);
     while reader.read_record(&mut record)? {
@@ -105,10 +100,7 @@ pub fn drive(
         let sample = columns.sample(&record, line, clock)?;
         clock = clock.max(sample.end);
         let _ = controller.on_sample(sample.end, &sample);
-        let cells = [
-            controller.limit().to_string(),
-            controller.window().to_string(),
-        ];
+        let cells = [controller.limit().to_string(), controller.window().to_string()];
         append(&mut writer, &record, cells)?;
     }
     writer.flush()?;
@@ -190,11 +182,7 @@ impl Columns {
     fn outcome(&self, row: &StringRecord, line: u64) -> Result<Outcome, LawError> {
         if let Some(column) = self.dropped {
             let dropped = number(row, column, line, "dropped")? != 0;
-            return Ok(if dropped {
-                Outcome::Overload
-            } else {
-                Outcome::Success
-            });
+            return Ok(if dropped { Outcome::Overload } else { Outcome::Success });
         }
         match self.op.map(|column| row[column].trim()) {
             None | Some("sample") => Ok(Outcome::Success),
@@ -248,11 +236,7 @@ mod tests {
             ("{fixd: {limit: 7}}", "rtt_ns\n1\n", "fixed"),
             ("{fixed: {limit: 7}}", "rtt\n1\n", "no column `rtt_ns`"),
             ("{fixed: {limit: 7}}", "# c\nrtt_ns\n1\nx\n", "line 4: `x`"),
-            (
-                "{fixed: {limit: 7}}",
-                "op,rtt_ns\nsend,1\n",
-                "neither sample nor error",
-            ),
+            ("{fixed: {limit: 7}}", "op,rtt_ns\nsend,1\n", "neither sample nor error"),
         ] {
             let error = driven(law, input).unwrap_err();
             assert!(error.contains(message), "{error}");

@@ -27,18 +27,15 @@ pub fn text(what: Option<Listed>) -> String {
 fn rows(what: Listed) -> Vec<[String; 3]> {
     let row = |name: &str, unit: &str, about: &str| [name.into(), unit.into(), about.into()];
     match what {
-        Listed::Controllers => ControllerConfig::all()
-            .iter()
-            .map(|law| row(law.name(), "", law.about()))
-            .collect(),
-        Listed::Arrivals => PaceConfig::LIST
-            .iter()
-            .map(|(name, about)| row(name, "", about))
-            .collect(),
-        Listed::Toxics => ToxicKind::all()
-            .iter()
-            .map(|kind| row(kind.name(), "", kind.about()))
-            .collect(),
+        Listed::Controllers => {
+            ControllerConfig::all().iter().map(|law| row(law.name(), "", law.about())).collect()
+        }
+        Listed::Arrivals => {
+            PaceConfig::LIST.iter().map(|(name, about)| row(name, "", about)).collect()
+        }
+        Listed::Toxics => {
+            ToxicKind::all().iter().map(|kind| row(kind.name(), "", kind.about())).collect()
+        }
         Listed::Series => series_rows(),
         Listed::Metrics => names::ALL
             .iter()
@@ -53,11 +50,7 @@ fn series_rows() -> Vec<[String; 3]> {
     let vitals = ControllerConfig::all().into_iter().flat_map(|law| {
         law.vitals().iter().map(move |vital| {
             let name = format!("{}{}", series::CONTROLLER, vital.name);
-            [
-                name,
-                vital.unit.name().into(),
-                format!("{}: {}", law.name(), vital.about),
-            ]
+            [name, vital.unit.name().into(), format!("{}: {}", law.name(), vital.about)]
         })
     });
     common.chain(vitals).collect()
@@ -67,14 +60,12 @@ fn table(rows: &[[String; 3]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let (names, units) = (width(0), width(1));
     let gap = if units > 0 { "  " } else { "" };
-    rows.iter()
-        .fold(String::new(), |mut out, [name, unit, about]| {
-            let _ = writeln!(out, "{name:names$}  {unit:units$}{gap}{about}");
-            out
-        })
+    rows.iter().fold(String::new(), |mut out, [name, unit, about]| {
+        let _ = writeln!(out, "{name:names$}  {unit:units$}{gap}{about}");
+        out
+    })
 }
 
 fn indented(text: &str) -> String {
-    text.lines()
-        .fold(String::new(), |out, line| out + "  " + line + "\n")
+    text.lines().fold(String::new(), |out, line| out + "  " + line + "\n")
 }

@@ -45,27 +45,18 @@ fn main() -> ExitCode {
 }
 
 fn run_command(args: &RunArgs) -> Result<u8, Failure> {
-    let overrides = Overrides {
-        mode: args.mode,
-        seed: args.seed,
-        set: args.set.clone(),
-    };
+    let overrides = Overrides { mode: args.mode, seed: args.seed, set: args.set.clone() };
     let (text, plan) = load(&args.file, &overrides)?;
     let options = RunOptions {
         out: args.out.clone(),
-        listen: args
-            .listen
-            .unwrap_or_else(|| cli::default_listen(plan.mode)),
+        listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
         quiet: args.quiet,
     };
     let interrupt = watch_signals()?;
     let finished = run(&plan, &text, &options, interrupt)
         .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
-    let out = if args.json {
-        format!("{:#}\n", finished.json(&plan))
-    } else {
-        finished.text(&plan)
-    };
+    let out =
+        if args.json { format!("{:#}\n", finished.json(&plan)) } else { finished.text(&plan) };
     print(&out)?;
     Ok(finished.exit_code())
 }
@@ -94,10 +85,7 @@ fn check_command(args: &CheckArgs) -> Result<u8, Failure> {
 fn law_command(args: &LawArgs) -> Result<u8, Failure> {
     let law = law::parse(&args.law).map_err(|report| Failure(USAGE, shown(&report, false)))?;
     for invalid in law.invalid() {
-        eprintln!(
-            "warning: {}: {}; the law clamps it",
-            invalid.field, invalid.message
-        );
+        eprintln!("warning: {}: {}; the law clamps it", invalid.field, invalid.message);
     }
     let output = io::stdout().lock();
     let driven = if args.input == Path::new("-") {
@@ -108,23 +96,14 @@ fn law_command(args: &LawArgs) -> Result<u8, Failure> {
         law::drive(&law, BufReader::new(file), output)
     };
     let name = args.input.display();
-    driven
-        .map(|()| 0)
-        .map_err(|error| Failure(USAGE, format!("error: {name}: {error}")))
+    driven.map(|()| 0).map_err(|error| Failure(USAGE, format!("error: {name}: {error}")))
 }
 
 fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
-    let service = ServiceConfig {
-        servers: args.servers,
-        service: args.service,
-        backlog: args.backlog,
-    };
+    let service =
+        ServiceConfig { servers: args.servers, service: args.service, backlog: args.backlog };
     let interrupt = watch_signals()?;
-    let standalone = StandaloneArgs {
-        listen: args.listen,
-        service,
-        seed: args.seed,
-    };
+    let standalone = StandaloneArgs { listen: args.listen, service, seed: args.seed };
     run_standalone(&standalone, || interrupt.signal().is_some())
         .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
     Ok(match interrupt.signal() {
@@ -144,24 +123,13 @@ fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {
 fn read(file: &Path) -> Result<String, Failure> {
     let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
     let mut bytes = Vec::new();
-    opened
-        .take(READ_AT_MOST)
-        .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(file, &error))?;
-    let message = || {
-        format!(
-            "error: {}: not UTF-8 text, so no experiment file",
-            file.display()
-        )
-    };
+    opened.take(READ_AT_MOST).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    let message = || format!("error: {}: not UTF-8 text, so no experiment file", file.display());
     String::from_utf8(bytes).map_err(|_| Failure(INVALID, message()))
 }
 
 fn unreadable(file: &Path, error: &io::Error) -> Failure {
-    Failure(
-        USAGE,
-        format!("error: cannot read {}: {error}", file.display()),
-    )
+    Failure(USAGE, format!("error: cannot read {}: {error}", file.display()))
 }
 
 fn summary(name: &str, plan: &Plan) -> String {

@@ -48,9 +48,7 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
         );
     }
     for generator in &verdict.generators {
-        let planned = generator
-            .planned
-            .map_or(String::new(), |n| format!(" of {n} planned"));
+        let planned = generator.planned.map_or(String::new(), |n| format!(" of {n} planned"));
         line(
             &mut out,
             "load",
@@ -65,28 +63,17 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
         );
     }
     for breach in &verdict.breaches {
-        line(
-            &mut out,
-            "guard",
-            &format!("{}: {}", breach.arm, breach.message),
-        );
+        line(&mut out, "guard", &format!("{}: {}", breach.arm, breach.message));
     }
     let (name, mode, seed) = (&plan.name, plan.mode.name(), plan.seed);
     let class = verdict.class.name().to_uppercase();
-    let _ = writeln!(
-        out,
-        "\n{class}  {name} ({mode}, seed {seed})  {}",
-        run_dir.display()
-    );
+    let _ = writeln!(out, "\n{class}  {name} ({mode}, seed {seed})  {}", run_dir.display());
     out
 }
 
 fn expectations(out: &mut String, expectations: &[Judged]) {
     let width = |of: fn(&Judged) -> usize| expectations.iter().map(of).max().unwrap_or(0);
-    let (ids, arms) = (
-        width(|judged| judged.id.len()),
-        width(|judged| judged.arm.len()),
-    );
+    let (ids, arms) = (width(|judged| judged.id.len()), width(|judged| judged.arm.len()));
     for judged in expectations {
         let what = match &judged.phase {
             Some(phase) => format!("{} in {phase}", judged.measure),

@@ -98,10 +98,7 @@ impl Finished {
         match &self.outcome {
             Outcome::Judged(verdict) => report::text(plan, verdict, &self.run_dir),
             Outcome::Interrupted(_) => {
-                format!(
-                    "interrupted; what was recorded is in {}\n",
-                    self.run_dir.display()
-                )
+                format!("interrupted; what was recorded is in {}\n", self.run_dir.display())
             }
         }
     }
@@ -135,10 +132,7 @@ pub fn run(
     let run_dir = RunDir::create(&options.out, &plan.name).map_err(failed(&options.out))?;
     describe(&run_dir, plan, text).map_err(failed(run_dir.path()))?;
     let outcome = watched(plan, &run_dir, options, prometheus, interrupt)?;
-    let finished = Finished {
-        outcome,
-        run_dir: run_dir.path().to_owned(),
-    };
+    let finished = Finished { outcome, run_dir: run_dir.path().to_owned() };
     conclude(&run_dir, plan, &finished).map_err(failed(run_dir.path()))?;
     Ok(finished)
 }
@@ -181,20 +175,13 @@ fn watched(
     mut prometheus: Prometheus,
     interrupt: Interrupt,
 ) -> Result<Outcome, RunError> {
-    let failed = |source| RunError::RunDir {
-        path: run_dir.path().to_owned(),
-        source,
-    };
+    let failed = |source| RunError::RunDir { path: run_dir.path().to_owned(), source };
     let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
     let mut recorder = Recorder::new(&arms, live, run_dir.open("series.csv").map_err(failed)?);
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut view = View::new(ViewKind::detect(options.quiet), live, arms, total(plan));
     let served = (options.listen != Listen::Off).then_some(&mut prometheus);
-    let ran = drive(
-        plan,
-        (&mut recorder, &mut journal, served, &mut view),
-        interrupt,
-    );
+    let ran = drive(plan, (&mut recorder, &mut journal, served, &mut view), interrupt);
     drop(view);
     let store = recorder.finish().map_err(failed);
     journal.finish().map_err(failed)?;

@@ -67,10 +67,7 @@ impl RunDir {
     /// # Errors
     /// When the system does not allow it.
     pub fn open(&self, file: &str) -> io::Result<BufWriter<File>> {
-        Ok(BufWriter::with_capacity(
-            1 << 16,
-            File::create_new(self.path.join(file))?,
-        ))
+        Ok(BufWriter::with_capacity(1 << 16, File::create_new(self.path.join(file))?))
     }
 }
 

@@ -79,23 +79,9 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
     let holds = guard::holds(plan, store);
     let generators = guard::generators(plan, store);
     let breaches = guard::breaches(plan, store, &holds, &generators);
-    let worst = expectations
-        .iter()
-        .map(|judged| judged.verdict)
-        .max()
-        .unwrap_or(Class::Pass);
-    let class = if breaches.is_empty() {
-        worst
-    } else {
-        Class::Inconclusive
-    };
-    Verdict {
-        class,
-        expectations,
-        breaches,
-        holds,
-        generators,
-    }
+    let worst = expectations.iter().map(|judged| judged.verdict).max().unwrap_or(Class::Pass);
+    let class = if breaches.is_empty() { worst } else { Class::Inconclusive };
+    Verdict { class, expectations, breaches, holds, generators }
 }
 
 fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judged> {
@@ -105,9 +91,7 @@ fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judg
         Judged {
             id: expectation.id.clone(),
             arm: plan.arms[arm].name.clone(),
-            phase: expectation
-                .phase
-                .map(|phase| plan.phases[phase].name.clone()),
+            phase: expectation.phase.map(|phase| plan.phases[phase].name.clone()),
             measure: sentence.measure.to_string(),
             verdict: class(observed, &sentence.bound),
             observed: match observed {

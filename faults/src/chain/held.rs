@@ -14,9 +14,7 @@ pub(super) struct Held<P> {
 
 impl<P> Held<P> {
     pub(super) const fn new() -> Self {
-        Self {
-            items: VecDeque::new(),
-        }
+        Self { items: VecDeque::new() }
     }
 
     /// Holds `item` until `at`, and until all before it may leave.
@@ -27,11 +25,7 @@ impl<P> Held<P> {
 
     /// The first item and its time, if that has come.
     pub(super) fn pop_due(&mut self, now: Time) -> Option<(Time, Item<P>)> {
-        if self.next_due()? <= now {
-            self.items.pop_front()
-        } else {
-            None
-        }
+        if self.next_due()? <= now { self.items.pop_front() } else { None }
     }
 
     /// When the first item may leave.

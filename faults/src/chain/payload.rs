@@ -33,12 +33,7 @@ mod tests {
 
     #[test]
     fn a_split_gives_the_front_and_keeps_the_rest() {
-        for (n, front, rest) in [
-            (0, "", "abc"),
-            (2, "ab", "c"),
-            (3, "abc", ""),
-            (9, "abc", ""),
-        ] {
+        for (n, front, rest) in [(0, "", "abc"), (2, "ab", "c"), (3, "abc", ""), (9, "abc", "")] {
             let mut chunk = Bytes::from("abc");
             assert_eq!(Payload::split_to(&mut chunk, n), front);
             assert_eq!(chunk, rest);

@@ -83,11 +83,7 @@ impl<P: Payload> Slot<P> {
 
     /// Whether another item may come in.
     pub(super) fn has_room(&self) -> bool {
-        let capacity = if self.strikes {
-            self.stage.capacity()
-        } else {
-            1
-        };
+        let capacity = if self.strikes { self.stage.capacity() } else { 1 };
         self.held.len() < capacity
     }
 

@@ -19,10 +19,7 @@ struct Link {
 impl Link {
     fn new(seed: u64) -> Self {
         let rng = link_rng(&Streams::new(seed), "proxy", 0, Stream::Downstream);
-        Self {
-            chain: Chain::new(Stream::Downstream, rng),
-            faults: ProxyFaults::default(),
-        }
+        Self { chain: Chain::new(Stream::Downstream, rng), faults: ProxyFaults::default() }
     }
 
     fn with(toxics: &[Toxic]) -> Self {
@@ -60,10 +57,7 @@ impl Link {
                 left.push((now.as_nanos(), item));
             }
             wake = self.chain.next_wake();
-            assert!(
-                left.len() > before || wake > Some(now),
-                "woken at {now} for nothing"
-            );
+            assert!(left.len() > before || wake > Some(now), "woken at {now} for nothing");
         }
         left
     }
@@ -79,8 +73,5 @@ fn latency(latency: u64, jitter: u64) -> ToxicKind {
 }
 
 fn named(name: &str, kind: ToxicKind) -> Toxic {
-    Toxic {
-        name: Some(name.to_owned()),
-        ..Toxic::new(kind)
-    }
+    Toxic { name: Some(name.to_owned()), ..Toxic::new(kind) }
 }

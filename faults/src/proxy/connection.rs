@@ -19,11 +19,7 @@ impl Connection {
     /// Numbers connections in order of these calls.
     pub(super) fn new(client: TcpStream, shared: Arc<Shared>) -> Self {
         let number = shared.counters.opened();
-        Self {
-            client,
-            shared,
-            number,
-        }
+        Self { client, shared, number }
     }
 
     /// Serves the client until either side ends or fails; both sockets are closed then. One task

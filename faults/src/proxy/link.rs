@@ -51,15 +51,7 @@ impl<'a> Link<'a> {
         // The faults that are there already count as a change, too.
         faults.mark_changed();
         let chain = Chain::new(stream, rng);
-        Self {
-            shared,
-            stream,
-            chain,
-            faults,
-            reader,
-            writer,
-            at_eof: false,
-        }
+        Self { shared, stream, chain, faults, reader, writer, at_eof: false }
     }
 
     /// Carries bytes until the end of the link.
@@ -136,9 +128,7 @@ impl<'a> Link<'a> {
 
     async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.writer.write_all(chunk).await?;
-        self.shared
-            .counters
-            .forwarded(self.stream, chunk.len() as u64);
+        self.shared.counters.forwarded(self.stream, chunk.len() as u64);
         Ok(())
     }
 
@@ -157,9 +147,5 @@ async fn sleep_until(timer: &Timer, wake: Option<Time>) {
 
 /// A chunk to hold: a small one must not keep its large buffer.
 fn compact(buffer: BytesMut) -> Bytes {
-    if buffer.len() < CHUNK / 4 {
-        Bytes::copy_from_slice(&buffer)
-    } else {
-        buffer.freeze()
-    }
+    if buffer.len() < CHUNK / 4 { Bytes::copy_from_slice(&buffer) } else { buffer.freeze() }
 }

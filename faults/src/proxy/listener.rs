@@ -33,11 +33,7 @@ impl Running {
         let address = listener.local_addr().map_err(cannot)?;
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(serve(listener, Arc::clone(shared), stopped));
-        Ok(Self {
-            address,
-            stop,
-            task,
-        })
+        Ok(Self { address, stop, task })
     }
 
     /// Where it listens.

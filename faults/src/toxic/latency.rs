@@ -66,22 +66,13 @@ mod tests {
 
     #[test]
     fn a_delay_without_jitter_is_the_latency() {
-        let latency = Latency {
-            latency: Nanos::new(7),
-            jitter: Nanos::ZERO,
-        };
-        assert_eq!(
-            latency.delay(&mut Streams::new(1).stream("jitter")),
-            Nanos::new(7)
-        );
+        let latency = Latency { latency: Nanos::new(7), jitter: Nanos::ZERO };
+        assert_eq!(latency.delay(&mut Streams::new(1).stream("jitter")), Nanos::new(7));
     }
 
     #[test]
     fn jitter_reaches_both_ends_of_its_half_open_range() {
-        let latency = Latency {
-            latency: Nanos::new(10),
-            jitter: Nanos::new(2),
-        };
+        let latency = Latency { latency: Nanos::new(10), jitter: Nanos::new(2) };
         let mut rng = Streams::new(1).stream("jitter");
         let delays: Vec<u64> = (0..1000).map(|_| latency.delay(&mut rng).get()).collect();
         assert_eq!(delays.iter().min(), Some(&8));

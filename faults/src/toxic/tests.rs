@@ -12,18 +12,8 @@ use testbed_core::time::Nanos;
 const FILES: [(&str, Option<&str>, Stream, f64); 4] = [
     ("{ noop: {} }", None, Stream::Downstream, 1.0),
     ("{ noop: {}, toxicity: 50% }", None, Stream::Downstream, 0.5),
-    (
-        "{ stream: upstream, noop: {} }",
-        None,
-        Stream::Upstream,
-        1.0,
-    ),
-    (
-        "{ name: slow, noop: {}, stream: downstream }",
-        Some("slow"),
-        Stream::Downstream,
-        1.0,
-    ),
+    ("{ stream: upstream, noop: {} }", None, Stream::Upstream, 1.0),
+    ("{ name: slow, noop: {}, stream: downstream }", Some("slow"), Stream::Downstream, 1.0),
 ];
 
 #[test]
@@ -46,11 +36,7 @@ fn attributes_carry_units_and_default_to_zero() {
     ] {
         let toxic: Toxic = serde_yaml::from_str(text).unwrap();
         let (latency, jitter) = (Nanos::from_millis(latency), Nanos::from_millis(jitter));
-        assert_eq!(
-            toxic.kind,
-            ToxicKind::Latency(Latency { latency, jitter }),
-            "{text}"
-        );
+        assert_eq!(toxic.kind, ToxicKind::Latency(Latency { latency, jitter }), "{text}");
     }
 }
 
@@ -74,16 +60,9 @@ fn what_a_file_cannot_mean_is_refused() {
 fn the_schema_knows_every_kind_and_refuses_other_keys() {
     let schema = serde_json::to_string(&schemars::schema_for!(Toxic)).unwrap();
     for kind in ToxicKind::all() {
-        assert!(
-            schema.contains(&format!("\"{}\"", kind.name())),
-            "{}",
-            kind.name()
-        );
+        assert!(schema.contains(&format!("\"{}\"", kind.name())), "{}", kind.name());
     }
-    assert!(
-        schema.contains("\"unevaluatedProperties\":false"),
-        "{schema}"
-    );
+    assert!(schema.contains("\"unevaluatedProperties\":false"), "{schema}");
 }
 
 #[test]
@@ -102,11 +81,7 @@ fn every_kind_reads_back_as_it_was_written() {
         assert!(json.get(toxic.kind.name()).is_some(), "{json}");
         assert_eq!(serde_json::from_value::<Toxic>(json).unwrap(), toxic);
         let yaml = serde_yaml::to_string(&toxic).unwrap();
-        assert_eq!(
-            serde_yaml::from_str::<Toxic>(&yaml).unwrap(),
-            toxic,
-            "{yaml}"
-        );
+        assert_eq!(serde_yaml::from_str::<Toxic>(&yaml).unwrap(), toxic, "{yaml}");
     }
 }
 

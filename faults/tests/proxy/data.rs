@@ -57,10 +57,7 @@ fn no_byte_is_lost_or_overtaken_while_toxics_come_and_go() {
         while !sending.is_finished() {
             bench.proxy.add_toxic(slow(3)).unwrap();
             bench.sleep(Nanos::from_micros(300)).await;
-            bench
-                .proxy
-                .update_toxic("slow", Share::new(0.5).unwrap(), latency(1))
-                .unwrap();
+            bench.proxy.update_toxic("slow", Share::new(0.5).unwrap(), latency(1)).unwrap();
             bench.sleep(Nanos::from_micros(300)).await;
             bench.proxy.remove_toxic("slow").unwrap();
             bench.sleep(Nanos::from_micros(300)).await;

@@ -17,11 +17,7 @@ pub(crate) const ANY_PORT: SocketAddr =
 
 /// Runs a test on a runtime of its own; one that hangs fails after a minute.
 pub(crate) fn with_bench(test: impl AsyncFnOnce(&Bench)) {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_io()
-        .build()
-        .unwrap();
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_io().build().unwrap();
     runtime.block_on(async {
         let bench = Bench::start().await;
         tokio::select! {
@@ -43,11 +39,7 @@ impl Bench {
     async fn start() -> Self {
         let (upstream, echo) = echo_server().await;
         let timer = Timer::start(LiveClock::start());
-        Self {
-            proxy: proxy_to(upstream, &timer).await,
-            timer,
-            echo,
-        }
+        Self { proxy: proxy_to(upstream, &timer).await, timer, echo }
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -81,9 +73,7 @@ impl Drop for Bench {
 
 pub(crate) async fn proxy_to(upstream: SocketAddr, timer: &Timer) -> EmbeddedProxy {
     let streams = Streams::new(7);
-    EmbeddedProxy::start(ANY_PORT, upstream, timer.clone(), streams, "echo")
-        .await
-        .unwrap()
+    EmbeddedProxy::start(ANY_PORT, upstream, timer.clone(), streams, "echo").await.unwrap()
 }
 
 pub(crate) async fn connect(address: SocketAddr) -> TcpStream {
@@ -109,18 +99,12 @@ pub(crate) async fn echo_server() -> (SocketAddr, JoinHandle<()>) {
 }
 
 pub(crate) fn latency(ms: u64) -> ToxicKind {
-    ToxicKind::Latency(Latency {
-        latency: Nanos::from_millis(ms),
-        jitter: Nanos::ZERO,
-    })
+    ToxicKind::Latency(Latency { latency: Nanos::from_millis(ms), jitter: Nanos::ZERO })
 }
 
 /// A downstream latency named `slow`.
 pub(crate) fn slow(ms: u64) -> Toxic {
-    Toxic {
-        name: Some("slow".to_owned()),
-        ..Toxic::new(latency(ms))
-    }
+    Toxic { name: Some("slow".to_owned()), ..Toxic::new(latency(ms)) }
 }
 
 /// Whether the other side has closed the connection, once it has.

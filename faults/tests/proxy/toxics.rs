@@ -23,10 +23,7 @@ fn no_answer_is_faster_than_the_latency() {
 fn latencies_of_both_directions_add_up() {
     with_bench(async |bench| {
         bench.proxy.add_toxic(slow(10)).unwrap();
-        let upstream = Toxic {
-            stream: Stream::Upstream,
-            ..Toxic::new(latency(5))
-        };
+        let upstream = Toxic { stream: Stream::Upstream, ..Toxic::new(latency(5)) };
         bench.proxy.add_toxic(upstream).unwrap();
         let took = bench.round_trip(&mut bench.connect().await, b"hello").await;
         assert!(took >= Nanos::from_millis(15), "{took}");
@@ -42,10 +39,7 @@ fn a_change_acts_on_the_next_byte_of_a_live_connection() {
             bench.proxy.add_toxic(slow(10)).unwrap();
             let took = bench.round_trip(&mut client, b"slow").await;
             assert!(took >= Nanos::from_millis(10), "{took}");
-            bench
-                .proxy
-                .update_toxic("slow", Share::ALL, latency(20))
-                .unwrap();
+            bench.proxy.update_toxic("slow", Share::ALL, latency(20)).unwrap();
             let took = bench.round_trip(&mut client, b"slower").await;
             assert!(took >= Nanos::from_millis(20), "{took}");
             bench.proxy.remove_toxic("slow").unwrap();
@@ -63,10 +57,7 @@ fn a_toxic_taken_away_or_set_to_nothing_delays_no_more() {
         bench.proxy.remove_toxic("slow").unwrap();
         bench.round_trip(&mut client, b"removed").await;
         bench.proxy.add_toxic(slow(HOUR)).unwrap();
-        bench
-            .proxy
-            .update_toxic("slow", Share::new(0.0).unwrap(), latency(HOUR))
-            .unwrap();
+        bench.proxy.update_toxic("slow", Share::new(0.0).unwrap(), latency(HOUR)).unwrap();
         bench.round_trip(&mut client, b"toxicity 0").await;
         bench.proxy.reset().await.unwrap();
         bench.round_trip(&mut client, b"healed").await;
@@ -88,10 +79,7 @@ fn setting_a_latency_again_releases_nothing_early() {
         let updates = async {
             loop {
                 bench.sleep(Nanos::from_millis(20)).await;
-                bench
-                    .proxy
-                    .update_toxic("slow", Share::ALL, latency(100))
-                    .unwrap();
+                bench.proxy.update_toxic("slow", Share::ALL, latency(100)).unwrap();
             }
         };
         tokio::select! { () = round_trips => {}, () = updates => {} }

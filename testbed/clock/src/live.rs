@@ -11,14 +11,9 @@ pub struct LiveClock {
 
 impl LiveClock {
     /// A clock that reads [`Time::ZERO`] now.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one reader of the monotonic clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one reader of the monotonic clock")]
     pub fn start() -> Self {
-        Self {
-            epoch: Instant::now(),
-        }
+        Self { epoch: Instant::now() }
     }
 
     /// Time since the start; never goes back.
@@ -35,14 +30,9 @@ impl LiveClock {
 
 /// Whole seconds since 1970-01-01 00:00 UTC, for names of run directories. Steps with the wall
 /// clock, so never measure with it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one reader of the wall clock"
-)]
+#[expect(clippy::disallowed_methods, reason = "the one reader of the wall clock")]
 pub fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -59,10 +59,7 @@ impl Timer {
             .name("windtunnel-timer".into())
             .spawn(move || thread.run(clock))
             .expect("the operating system starts a thread");
-        Self {
-            clock,
-            handle: Arc::new(Handle { shared }),
-        }
+        Self { clock, handle: Arc::new(Handle { shared }) }
     }
 
     /// The clock that deadlines are read on.
@@ -122,10 +119,7 @@ impl Shared {
             state = match state.alarms.first_deadline() {
                 Some(at) if at <= now => return state.alarms.pop_first(),
                 Some(at) => self.wait_at_most(state, at.since(now).as_std()),
-                None => self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
         None

@@ -12,16 +12,11 @@ fn main() {
 }
 
 fn laws() -> Vec<String> {
-    ControllerConfig::all()
-        .iter()
-        .map(|law| law.name().to_owned())
-        .collect()
+    ControllerConfig::all().iter().map(|law| law.name().to_owned()).collect()
 }
 
 fn law(name: &str) -> ControllerConfig {
-    let known = ControllerConfig::all()
-        .into_iter()
-        .find(|law| law.name() == name);
+    let known = ControllerConfig::all().into_iter().find(|law| law.name() == name);
     known.expect("names come from the registry")
 }
 
@@ -59,14 +54,8 @@ fn request_through_admission(bencher: Bencher<'_, '_>, name: &str) {
     let (mut now, mut id) = (Time::ZERO, 0);
     bencher.bench_local(|| {
         id += 1;
-        let arrival = Arrival {
-            id,
-            client: 0,
-            planned: now,
-        };
-        admission
-            .arrive(now, arrival, &mut ())
-            .expect("there is room");
+        let arrival = Arrival { id, client: 0, planned: now };
+        admission.arrive(now, arrival, &mut ()).expect("there is room");
         let ticket = admission.admit(now, &mut ()).expect("the gate is open");
         now = now.after(Nanos::new(10_000_000 + (id * 7919) % 1_000_000));
         let answer = Answer::without(Outcome::Success, ticket.start, now);

@@ -58,14 +58,7 @@ impl Admission {
         observer: &mut O,
     ) -> Result<(), Arrival> {
         let arm = self.arm;
-        observer.on_event(
-            now,
-            &Event::Arrived {
-                arm,
-                arrival,
-                lag: now.since(arrival.planned),
-            },
-        );
+        observer.on_event(now, &Event::Arrived { arm, arrival, lag: now.since(arrival.planned) });
         self.queue.push(arrival).inspect_err(|&arrival| {
             observer.on_event(now, &Event::Rejected { arm, arrival });
         })
@@ -98,12 +91,7 @@ impl Admission {
             gated,
         };
         observer.on_event(now, &admitted);
-        Some(Ticket {
-            arrival,
-            start: now,
-            in_flight_at_start: in_flight,
-            limit_at_start: limit,
-        })
+        Some(Ticket { arrival, start: now, in_flight_at_start: in_flight, limit_at_start: limit })
     }
 
     /// A request came back, or failed, or was given up.
@@ -141,10 +129,7 @@ impl Admission {
 
     /// The next instant at which [`Admission::on_wake`] has something to do.
     pub fn next_wake(&self) -> Option<Time> {
-        [self.feedback.next_wake(), self.controller.next_wake()]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.feedback.next_wake(), self.controller.next_wake()].into_iter().flatten().min()
     }
 
     /// Does what is due at `now`: a drain of responses, a clock of the law.
@@ -162,13 +147,7 @@ impl Admission {
     /// The run is over: what still waits will never run.
     pub fn abandon<O: Observer>(&mut self, now: Time, observer: &mut O) {
         while let Some(arrival) = self.queue.pop() {
-            observer.on_event(
-                now,
-                &Event::Abandoned {
-                    arm: self.arm,
-                    arrival,
-                },
-            );
+            observer.on_event(now, &Event::Abandoned { arm: self.arm, arrival });
         }
     }
 
@@ -182,30 +161,14 @@ impl Admission {
     fn tell<O: Observer>(&mut self, now: Time, update: Update, observer: &mut O) {
         self.vitals.clear();
         self.controller.vitals(&mut self.vitals);
-        observer.on_event(
-            now,
-            &Event::Updated {
-                arm: self.arm,
-                update,
-                vitals: &self.vitals,
-            },
-        );
+        observer.on_event(now, &Event::Updated { arm: self.arm, update, vitals: &self.vitals });
     }
 
     /// Tells observers where the controller starts, before the first request.
     pub fn announce<O: Observer>(&mut self, now: Time, observer: &mut O) {
         let window = self.controller.window();
         let limit = self.controller.limit();
-        self.tell(
-            now,
-            Update {
-                old: window,
-                new: window,
-                limit,
-                reason: "start",
-            },
-            observer,
-        );
+        self.tell(now, Update { old: window, new: window, limit, reason: "start" }, observer);
     }
 
     /// Requests in flight.

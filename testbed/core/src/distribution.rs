@@ -70,30 +70,20 @@ mod tests {
 
     #[test]
     fn draws_have_the_stated_mean_and_median() {
-        let lognormal = Lognormal {
-            median: Nanos::from_millis(10),
-            sigma: 0.5,
-        };
+        let lognormal = Lognormal { median: Nanos::from_millis(10), sigma: 0.5 };
         for distribution in [
             Distribution::Constant(Nanos::from_millis(10)),
             Distribution::Exponential(Nanos::from_millis(10)),
             Distribution::Lognormal(lognormal),
         ] {
             let mut rng = Streams::new(1).stream("service");
-            let mut draws: Vec<_> = (0..100_000)
-                .map(|_| distribution.draw(&mut rng).get() as f64)
-                .collect();
+            let mut draws: Vec<_> =
+                (0..100_000).map(|_| distribution.draw(&mut rng).get() as f64).collect();
             draws.sort_by(f64::total_cmp);
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let off = |got: f64, want: Nanos| (got / want.get() as f64 - 1.0).abs();
-            assert!(
-                off(mean, distribution.mean()) < 0.02,
-                "{distribution:?} mean {mean}"
-            );
-            assert!(
-                off(draws[50_000], distribution.median()) < 0.02,
-                "{distribution:?}"
-            );
+            assert!(off(mean, distribution.mean()) < 0.02, "{distribution:?} mean {mean}");
+            assert!(off(draws[50_000], distribution.median()) < 0.02, "{distribution:?}");
         }
     }
 }

@@ -54,12 +54,7 @@ impl Feedback {
             FeedbackConfig::PerResponse => None,
             FeedbackConfig::PerDrain(drain) => Some(drain.clone()),
         };
-        Self {
-            drain,
-            ready: Vec::new(),
-            due: None,
-            drained: VecDeque::new(),
-        }
+        Self { drain, ready: Vec::new(), due: None, drained: VecDeque::new() }
     }
 
     /// Takes a response in. Returns it if the controller is to be told at once.
@@ -89,11 +84,8 @@ impl Feedback {
     }
 
     fn drain(&mut self) {
-        let overload = self
-            .ready
-            .iter()
-            .find(|sample| sample.outcome == Outcome::Overload)
-            .copied();
+        let overload =
+            self.ready.iter().find(|sample| sample.outcome == Outcome::Overload).copied();
         match overload {
             Some(overload) => self.drained.push_back(overload),
             None => self.drained.extend(self.ready.iter()),

@@ -11,10 +11,7 @@ pub struct Gate {
 impl Gate {
     /// An empty gate that admits `limit` requests.
     pub const fn new(limit: u64) -> Self {
-        Self {
-            in_flight: 0,
-            limit,
-        }
+        Self { in_flight: 0, limit }
     }
 
     /// Requests in flight.

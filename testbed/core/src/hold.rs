@@ -54,10 +54,7 @@ impl TryFrom<&HoldConfig> for Hold {
     fn try_from(config: &HoldConfig) -> Result<Self, Self::Error> {
         match (config.gradient, config.latency, config.scale) {
             (Some(gradient), None, None) if gradient > 0.0 && gradient <= 1.0 => {
-                Ok(Self::Gradient {
-                    gradient,
-                    at_most: config.at_most.unwrap_or(AT_MOST),
-                })
+                Ok(Self::Gradient { gradient, at_most: config.at_most.unwrap_or(AT_MOST) })
             }
             (Some(_), None, None) => Err("gradient is above 0 and at most 1, such as 0.7"),
             (_, _, _) if config.at_most.is_some() => Err("at_most goes with gradient only"),
@@ -73,19 +70,11 @@ impl From<Hold> for HoldConfig {
     fn from(hold: Hold) -> Self {
         let none = Self::default();
         match hold {
-            Hold::Gradient { gradient, at_most } => Self {
-                gradient: Some(gradient),
-                at_most: Some(at_most),
-                ..none
-            },
-            Hold::Latency(latency) => Self {
-                latency: Some(latency),
-                ..none
-            },
-            Hold::Scale(scale) => Self {
-                scale: Some(scale),
-                ..none
-            },
+            Hold::Gradient { gradient, at_most } => {
+                Self { gradient: Some(gradient), at_most: Some(at_most), ..none }
+            }
+            Hold::Latency(latency) => Self { latency: Some(latency), ..none },
+            Hold::Scale(scale) => Self { scale: Some(scale), ..none },
         }
     }
 }
@@ -145,9 +134,7 @@ impl Holder {
             Some(Hold::Latency(latency)) => latency,
             Some(Hold::Gradient { gradient, at_most }) => {
                 self.feed.baseline.map_or(Nanos::ZERO, |baseline| {
-                    clamped_rtt(baseline, gradient)
-                        .min(at_most)
-                        .minus(self.feed.overhead)
+                    clamped_rtt(baseline, gradient).min(at_most).minus(self.feed.overhead)
                 })
             }
             _ => Nanos::ZERO,
@@ -156,8 +143,7 @@ impl Holder {
 
     /// The earliest instant at which any answer may go.
     pub fn next_turn(&self) -> Time {
-        self.unseen_since
-            .map_or(Time::ZERO, |since| since.after(PATIENCE))
+        self.unseen_since.map_or(Time::ZERO, |since| since.after(PATIENCE))
     }
 
     /// An answer goes at `now`. Until the controller has seen it, the baseline that the next one is
@@ -183,26 +169,13 @@ mod tests {
     #[test]
     fn a_clamp_follows_the_baseline_and_takes_its_overhead_off() {
         let mut holder = Holder::default();
-        holder.set(Some(Hold::Gradient {
-            gradient: 0.7,
-            at_most: Nanos::from_millis(20),
-        }));
-        assert_eq!(
-            holder.age(),
-            Nanos::ZERO,
-            "no baseline yet, nothing to hold"
-        );
-        for (baseline_ms, overhead_us, age_ns) in [
-            (10, 0, 14_285_715),
-            (10, 285, 14_000_715),
-            (14, 0, 20_000_000),
-            (15, 0, 20_000_000),
-        ] {
+        holder.set(Some(Hold::Gradient { gradient: 0.7, at_most: Nanos::from_millis(20) }));
+        assert_eq!(holder.age(), Nanos::ZERO, "no baseline yet, nothing to hold");
+        for (baseline_ms, overhead_us, age_ns) in
+            [(10, 0, 14_285_715), (10, 285, 14_000_715), (14, 0, 20_000_000), (15, 0, 20_000_000)]
+        {
             let baseline = Some(Nanos::from_millis(baseline_ms));
-            holder.feed(Feed {
-                baseline,
-                overhead: Nanos::from_micros(overhead_us),
-            });
+            holder.feed(Feed { baseline, overhead: Nanos::from_micros(overhead_us) });
             assert_eq!(holder.age().get(), age_ns, "{baseline_ms} ms");
         }
     }
@@ -213,36 +186,10 @@ mod tests {
         let gradient = Some(0.7);
         let scale = Some(1.43);
         assert!(hold(HoldConfig::default()).is_err());
-        assert!(
-            hold(HoldConfig {
-                gradient,
-                scale,
-                ..HoldConfig::default()
-            })
-            .is_err()
-        );
-        assert!(
-            hold(HoldConfig {
-                scale,
-                ..HoldConfig::default()
-            })
-            .is_ok()
-        );
-        assert!(
-            hold(HoldConfig {
-                gradient: Some(1.5),
-                ..HoldConfig::default()
-            })
-            .is_err()
-        );
+        assert!(hold(HoldConfig { gradient, scale, ..HoldConfig::default() }).is_err());
+        assert!(hold(HoldConfig { scale, ..HoldConfig::default() }).is_ok());
+        assert!(hold(HoldConfig { gradient: Some(1.5), ..HoldConfig::default() }).is_err());
         let at_most = Some(Nanos::from_secs(1));
-        assert!(
-            hold(HoldConfig {
-                scale,
-                at_most,
-                ..HoldConfig::default()
-            })
-            .is_err()
-        );
+        assert!(hold(HoldConfig { scale, at_most, ..HoldConfig::default() }).is_err());
     }
 }

@@ -72,21 +72,9 @@ pub struct Load {
 
 #[derive(Debug)]
 enum Source {
-    Closed {
-        think: Option<Distribution>,
-        rng: Rng,
-        due: BinaryHeap<Reverse<(Time, u64, u32)>>,
-    },
-    Open {
-        pace: Box<dyn Pace>,
-        rng: Rng,
-        next: Time,
-    },
-    Input {
-        requests: u64,
-        ended: u64,
-        end_of_input: EndOfInput,
-    },
+    Closed { think: Option<Distribution>, rng: Rng, due: BinaryHeap<Reverse<(Time, u64, u32)>> },
+    Open { pace: Box<dyn Pace>, rng: Rng, next: Time },
+    Input { requests: u64, ended: u64, end_of_input: EndOfInput },
 }
 
 impl Load {
@@ -105,14 +93,9 @@ impl Load {
                 let next = pace.next(&mut rng);
                 Source::Open { pace, rng, next }
             }
-            LoadConfig::Input(Input {
-                requests,
-                end_of_input,
-            }) => Source::Input {
-                requests: *requests,
-                ended: 0,
-                end_of_input: *end_of_input,
-            },
+            LoadConfig::Input(Input { requests, end_of_input }) => {
+                Source::Input { requests: *requests, ended: 0, end_of_input: *end_of_input }
+            }
         };
         Self { source, next_id: 0 }
     }
@@ -139,11 +122,7 @@ impl Load {
             }
             Source::Input { .. } => 0,
         };
-        Some(Arrival {
-            id,
-            client,
-            planned,
-        })
+        Some(Arrival { id, client, planned })
     }
 
     /// A request of `client` ended, well or badly.
@@ -151,11 +130,7 @@ impl Load {
         match &mut self.source {
             Source::Closed { think, rng, due } => {
                 let think = think.as_ref().map_or(Nanos::ZERO, |think| think.draw(rng));
-                due.push(Reverse((
-                    now.after(think),
-                    self.next_id + due.len() as u64,
-                    client,
-                )));
+                due.push(Reverse((now.after(think), self.next_id + due.len() as u64, client)));
             }
             Source::Open { .. } => {}
             Source::Input { ended, .. } => *ended += 1,
@@ -165,11 +140,9 @@ impl Load {
     /// Whether what still waits may now pass the gate whatever the window says.
     pub fn flushes(&self) -> bool {
         match &self.source {
-            Source::Input {
-                requests,
-                end_of_input,
-                ..
-            } => *end_of_input == EndOfInput::Flush && self.next_id == *requests,
+            Source::Input { requests, end_of_input, .. } => {
+                *end_of_input == EndOfInput::Flush && self.next_id == *requests
+            }
             _ => false,
         }
     }

@@ -50,13 +50,9 @@ impl Share {
 
 /// Splits `14.3ms` into 14.3 and `ms`. `None` if there is no finite number >= 0 in front.
 pub fn split_number(text: &str) -> Option<(f64, &str)> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok()?;
-    number
-        .is_finite()
-        .then(|| (number, text[end..].trim_start()))
+    number.is_finite().then(|| (number, text[end..].trim_start()))
 }
 
 /// Nanoseconds in one of a unit of time; `None` for an unknown unit.
@@ -116,11 +112,7 @@ impl fmt::Display for Rate {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = format!("{:.6}", self.0 * 100.0);
-        write!(
-            f,
-            "{}%",
-            percent.trim_end_matches('0').trim_end_matches('.')
-        )
+        write!(f, "{}%", percent.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
@@ -168,15 +160,10 @@ macro_rules! text_quantity {
 /// A length without loss: whole nanoseconds in the largest unit that divides them.
 fn exact_duration(length: &Nanos) -> String {
     let ns = length.get();
-    let (unit, per) = [
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-        ("ns", 1),
-    ]
-    .into_iter()
-    .find(|(_, per)| ns.is_multiple_of(*per))
-    .unwrap_or(("ns", 1));
+    let (unit, per) = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)]
+        .into_iter()
+        .find(|(_, per)| ns.is_multiple_of(*per))
+        .unwrap_or(("ns", 1));
     format!("{}{unit}", ns / per)
 }
 
@@ -244,21 +231,9 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back_the_same() {
-        for ns in [
-            0,
-            1,
-            999,
-            14_300_000,
-            40_000_000,
-            26_000_000_000,
-            1_234_567_891,
-        ] {
+        for ns in [0, 1, 999, 14_300_000, 40_000_000, 26_000_000_000, 1_234_567_891] {
             let text = serde_yaml::to_string(&Nanos::new(ns)).unwrap();
-            assert_eq!(
-                serde_yaml::from_str::<Nanos>(&text).unwrap(),
-                Nanos::new(ns),
-                "{text}"
-            );
+            assert_eq!(serde_yaml::from_str::<Nanos>(&text).unwrap(), Nanos::new(ns), "{text}");
         }
         for text in ["0%", "1.3%", "70%", "100%"] {
             assert_eq!(parse_share(text).unwrap().to_string(), text);

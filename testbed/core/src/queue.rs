@@ -13,10 +13,7 @@ pub struct Queue {
 impl Queue {
     /// An empty queue that holds `max` requests.
     pub const fn new(max: usize) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            max,
-        }
+        Self { waiting: VecDeque::new(), max }
     }
 
     /// Requests that wait.

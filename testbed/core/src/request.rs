@@ -57,13 +57,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order in which they are reported.
-    pub const ALL: [Self; 5] = [
-        Self::Success,
-        Self::Overload,
-        Self::Error,
-        Self::Timeout,
-        Self::Cancelled,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Success, Self::Overload, Self::Error, Self::Timeout, Self::Cancelled];
 
     /// The outcome's name in series, events and metrics.
     pub const fn name(self) -> &'static str {
@@ -106,13 +101,7 @@ pub struct Answer {
 impl Answer {
     /// An end without an answer.
     pub const fn without(outcome: Outcome, sent: Time, end: Time) -> Self {
-        Self {
-            sent,
-            end,
-            outcome,
-            bytes: 0,
-            served: None,
-        }
+        Self { sent, end, outcome, bytes: 0, served: None }
     }
 }
 

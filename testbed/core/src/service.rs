@@ -184,14 +184,8 @@ impl<J> Service<J> {
         let service = self.config.service.draw(&mut self.service_rng);
         let rejected = self.rejection();
         self.calls += 1;
-        let job = Job {
-            payload,
-            arrived: now,
-            ready: now,
-            service,
-            status: 200,
-            in_service: false,
-        };
+        let job =
+            Job { payload, arrived: now, ready: now, service, status: 200, in_service: false };
         if let Some((status, after)) = rejected {
             self.depart_at(now.after(after), Job { status, ..job });
         } else if self.busy < self.config.servers {
@@ -201,23 +195,14 @@ impl<J> Service<J> {
             let slot = self.store(job);
             self.backlog.push_back(slot);
         } else {
-            self.depart_at(
-                now,
-                Job {
-                    status: OVERFLOW_STATUS,
-                    ..job
-                },
-            );
+            self.depart_at(now, Job { status: OVERFLOW_STATUS, ..job });
         }
     }
 
     /// The next instant at which [`Service::release`] has something to do; not after now, if it has.
     pub fn next_wake(&self) -> Option<Time> {
         let departure = self.departures.peek().map(|Reverse((ready, ..))| *ready);
-        let held = self
-            .held
-            .peek()
-            .map(|Reverse((arrived, ..))| self.may_go(*arrived));
+        let held = self.held.peek().map(|Reverse((arrived, ..))| self.may_go(*arrived));
         [departure, held].into_iter().flatten().min()
     }
 
@@ -240,19 +225,11 @@ impl<J> Service<J> {
     pub fn look(&mut self, now: Time) -> BackendState {
         self.count_busy(now);
         let capacity = now.since(self.looked_at).get() as f64 * f64::from(self.config.servers);
-        let utilisation = if capacity > 0.0 {
-            self.busy_ns as f64 / capacity
-        } else {
-            0.0
-        };
+        let utilisation = if capacity > 0.0 { self.busy_ns as f64 / capacity } else { 0.0 };
         self.busy_ns = 0;
         self.looked_at = now;
         let in_system = (self.jobs.len() - self.free_slots.len()) as u32;
-        BackendState {
-            in_system,
-            queued: self.backlog.len() as u32,
-            utilisation,
-        }
+        BackendState { in_system, queued: self.backlog.len() as u32, utilisation }
     }
 
     /// Takes out everything, released or not: the run is over.
@@ -262,20 +239,14 @@ impl<J> Service<J> {
         self.held.clear();
         self.free_slots.clear();
         self.busy = 0;
-        std::mem::take(&mut self.jobs)
-            .into_iter()
-            .flatten()
-            .map(|job| job.payload)
-            .collect()
+        std::mem::take(&mut self.jobs).into_iter().flatten().map(|job| job.payload).collect()
     }
 
     fn rejection(&mut self) -> Option<(u16, Nanos)> {
         let call = self.calls;
         for reject in &self.rejects {
-            let in_range = reject
-                .calls
-                .as_ref()
-                .is_none_or(|calls| (calls.from..calls.until).contains(&call));
+            let in_range =
+                reject.calls.as_ref().is_none_or(|calls| (calls.from..calls.until).contains(&call));
             if in_range && self.reject_rng.random::<f64>() < reject.share.get() {
                 return Some((reject.status, reject.after));
             }
@@ -289,11 +260,7 @@ impl<J> Service<J> {
         let scale = self.holder.scale();
         let job = self.job_mut(slot);
         job.in_service = true;
-        job.ready = now.after(if scale == 1.0 {
-            job.service
-        } else {
-            job.service.scaled(scale)
-        });
+        job.ready = now.after(if scale == 1.0 { job.service } else { job.service.scaled(scale) });
         let ready = job.ready;
         self.sequence += 1;
         self.departures.push(Reverse((ready, self.sequence, slot)));
@@ -338,25 +305,14 @@ impl<J> Service<J> {
     }
 
     fn may_go(&self, arrived: Time) -> Time {
-        arrived
-            .after(self.holder.age())
-            .max(self.holder.next_turn())
+        arrived.after(self.holder.age()).max(self.holder.next_turn())
     }
 
     fn let_go(&mut self, now: Time, planned: Time, slot: u32) -> Released<J> {
-        let job = self.jobs[slot as usize]
-            .take()
-            .expect("a queued slot has a job");
+        let job = self.jobs[slot as usize].take().expect("a queued slot has a job");
         self.free_slots.push(slot);
-        let served = Served {
-            age: now.since(job.arrived),
-            lateness: now.since(planned),
-        };
-        Released {
-            job: job.payload,
-            status: job.status,
-            served,
-        }
+        let served = Served { age: now.since(job.arrived), lateness: now.since(planned) };
+        Released { job: job.payload, status: job.status, served }
     }
 
     fn store(&mut self, job: Job<J>) -> u32 {
@@ -373,15 +329,11 @@ impl<J> Service<J> {
     }
 
     fn job(&self, slot: u32) -> &Job<J> {
-        self.jobs[slot as usize]
-            .as_ref()
-            .expect("a queued slot has a job")
+        self.jobs[slot as usize].as_ref().expect("a queued slot has a job")
     }
 
     fn job_mut(&mut self, slot: u32) -> &mut Job<J> {
-        self.jobs[slot as usize]
-            .as_mut()
-            .expect("a queued slot has a job")
+        self.jobs[slot as usize].as_mut().expect("a queued slot has a job")
     }
 
     fn count_busy(&mut self, now: Time) {

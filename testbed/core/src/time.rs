@@ -123,11 +123,7 @@ impl fmt::Display for Nanos {
             _ => ("ns", 1.0),
         };
         let number = format!("{:.3}", self.0 as f64 / per_unit);
-        write!(
-            f,
-            "{}{unit}",
-            number.trim_end_matches('0').trim_end_matches('.')
-        )
+        write!(f, "{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 

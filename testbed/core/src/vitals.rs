@@ -63,9 +63,7 @@ impl Vitals {
 
     /// Room for [`Vitals::MAX`] vitals, so that filling it never allocates.
     pub fn new() -> Self {
-        Self {
-            items: Vec::with_capacity(Self::MAX),
-        }
+        Self { items: Vec::with_capacity(Self::MAX) }
     }
 
     /// Adds a vital. A law leaves out what it does not know yet.
@@ -73,11 +71,7 @@ impl Vitals {
     /// # Panics
     /// When the law has more than [`Vitals::MAX`] vitals: a mistake in the law.
     pub fn push(&mut self, name: &'static str, value: f64) {
-        assert!(
-            self.items.len() < Self::MAX,
-            "a law has at most {} vitals",
-            Self::MAX
-        );
+        assert!(self.items.len() < Self::MAX, "a law has at most {} vitals", Self::MAX);
         self.items.push(Vital { name, value });
     }
 
@@ -88,10 +82,7 @@ impl Vitals {
 
     /// The value of the vital called `name`, if the law knows it.
     pub fn get(&self, name: &str) -> Option<f64> {
-        self.items
-            .iter()
-            .find(|vital| vital.name == name)
-            .map(|vital| vital.value)
+        self.items.iter().find(|vital| vital.name == name).map(|vital| vital.value)
     }
 
     /// All vitals, in the law's own order.

@@ -34,11 +34,7 @@ fn history() -> Vec<Sample> {
     let repeat = |(times, us, outcome)| std::iter::repeat_n((us, outcome), times);
     let inputs = legs.into_iter().flat_map(repeat);
     let at = |(index, (us, outcome))| {
-        sample(
-            Time::from_nanos(index as u64 * 1_000_000),
-            Nanos::from_micros(us),
-            outcome,
-        )
+        sample(Time::from_nanos(index as u64 * 1_000_000), Nanos::from_micros(us), outcome)
     };
     inputs.enumerate().map(at).collect()
 }
@@ -52,37 +48,16 @@ fn vitals(law: &dyn Controller) -> Vitals {
 fn assert_sound(config: &ControllerConfig, law: &dyn Controller) {
     let name = config.name();
     assert!(law.limit() >= 1, "{name}: nothing may go");
-    assert!(
-        law.window().is_finite() && law.window() >= 0.0,
-        "{name}: {}",
-        law.window()
-    );
+    assert!(law.window().is_finite() && law.window() >= 0.0, "{name}: {}", law.window());
     let known: BTreeSet<_> = config.vitals().iter().map(|vital| vital.name).collect();
     let mut seen = BTreeSet::new();
     for vital in &vitals(law) {
-        assert!(
-            known.contains(vital.name),
-            "{name}: `{}` is not in VITALS",
-            vital.name
-        );
-        assert!(
-            seen.insert(vital.name),
-            "{name}: `{}` is there twice",
-            vital.name
-        );
-        assert!(
-            vital.value.is_finite(),
-            "{name}: `{}` is {}",
-            vital.name,
-            vital.value
-        );
+        assert!(known.contains(vital.name), "{name}: `{}` is not in VITALS", vital.name);
+        assert!(seen.insert(vital.name), "{name}: `{}` is there twice", vital.name);
+        assert!(vital.value.is_finite(), "{name}: `{}` is {}", vital.name, vital.value);
     }
     let shown = vitals(law).get("baseline_rtt").is_some();
-    assert_eq!(
-        shown,
-        law.baseline_rtt().is_some(),
-        "{name}: a baseline is shown and followed"
-    );
+    assert_eq!(shown, law.baseline_rtt().is_some(), "{name}: a baseline is shown and followed");
 }
 
 #[test]
@@ -94,21 +69,11 @@ fn laws_stay_sound_and_say_what_they_did() {
             let (window, limit) = (law.window(), law.limit());
             match law.on_sample(sample.end, &sample) {
                 Decision::Waiting => {
-                    assert_eq!(
-                        (law.window(), law.limit()),
-                        (window, limit),
-                        "{}",
-                        config.name()
-                    );
+                    assert_eq!((law.window(), law.limit()), (window, limit), "{}", config.name());
                 }
                 Decision::Updated(update) => {
                     let told = (update.old, update.new, update.limit);
-                    assert_eq!(
-                        told,
-                        (window, law.window(), law.limit()),
-                        "{}",
-                        config.name()
-                    );
+                    assert_eq!(told, (window, law.window(), law.limit()), "{}", config.name());
                     assert!(!update.reason.is_empty());
                 }
             }

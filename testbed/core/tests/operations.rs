@@ -36,15 +36,9 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 fn feedback() -> impl Strategy<Value = FeedbackConfig> {
     let drain = |(turnaround, at_most)| {
-        FeedbackConfig::PerDrain(Drain {
-            turnaround: Nanos::new(turnaround),
-            at_most,
-        })
+        FeedbackConfig::PerDrain(Drain { turnaround: Nanos::new(turnaround), at_most })
     };
-    prop_oneof![
-        Just(FeedbackConfig::PerResponse),
-        (0u64..1_000_000_000, 1u32..20).prop_map(drain),
-    ]
+    prop_oneof![Just(FeedbackConfig::PerResponse), (0u64..1_000_000_000, 1u32..20).prop_map(drain),]
 }
 
 /// An admission, what it gave out, and what its events say.
@@ -61,78 +55,48 @@ impl Model {
         let mut ledger = Ledger::default();
         let mut admission = Admission::new(Arm(0), law.build(), MAX_WAITING, feedback);
         admission.announce(Time::ZERO, &mut ledger);
-        Self {
-            admission,
-            ledger,
-            tickets: Vec::new(),
-            now: Time::ZERO,
-            next_id: 0,
-        }
+        Self { admission, ledger, tickets: Vec::new(), now: Time::ZERO, next_id: 0 }
     }
 
     fn apply(&mut self, operation: &Operation) {
         match *operation {
             Operation::Arrive => {
-                let arrival = Arrival {
-                    id: self.next_id,
-                    client: 0,
-                    planned: self.now,
-                };
+                let arrival = Arrival { id: self.next_id, client: 0, planned: self.now };
                 self.next_id += 1;
                 let _ = self.admission.arrive(self.now, arrival, &mut self.ledger);
             }
-            Operation::Admit => self
-                .tickets
-                .extend(self.admission.admit(self.now, &mut self.ledger)),
+            Operation::Admit => {
+                self.tickets.extend(self.admission.admit(self.now, &mut self.ledger))
+            }
             Operation::AdmitUngated => {
-                self.tickets
-                    .extend(self.admission.admit_ungated(self.now, &mut self.ledger));
+                self.tickets.extend(self.admission.admit_ungated(self.now, &mut self.ledger));
             }
             Operation::Finish { which, outcome } if !self.tickets.is_empty() => {
                 let ticket = self.tickets.swap_remove(which % self.tickets.len());
                 let answer = Answer::without(outcome, ticket.start, self.now);
-                self.admission
-                    .finish(self.now, ticket, &answer, &mut self.ledger);
+                self.admission.finish(self.now, ticket, &answer, &mut self.ledger);
             }
             Operation::Finish { .. } => {}
             Operation::Pass(ns) => {
                 self.now = self.now.after(Nanos::new(u64::from(ns)));
                 self.admission.on_wake(self.now, &mut self.ledger);
-                assert!(
-                    self.admission
-                        .next_wake()
-                        .is_none_or(|wake| wake > self.now)
-                );
+                assert!(self.admission.next_wake().is_none_or(|wake| wake > self.now));
             }
         }
     }
 
     fn assert_invariants(&self) {
         let (admission, ledger) = (&self.admission, &self.ledger);
-        assert_eq!(
-            ledger.in_flight(),
-            self.tickets.len() as u64,
-            "tickets are in flight"
-        );
+        assert_eq!(ledger.in_flight(), self.tickets.len() as u64, "tickets are in flight");
         assert_eq!(ledger.in_flight(), u64::from(admission.in_flight()));
         assert_eq!(ledger.waiting(), u64::from(admission.waiting()));
-        assert_eq!(
-            ledger.limit,
-            admission.limit(),
-            "no change of the limit without an event"
-        );
+        assert_eq!(ledger.limit, admission.limit(), "no change of the limit without an event");
         assert_eq!(ledger.limit, admission.controller().limit());
         assert!(!ledger.overfull, "the gate admitted beyond the window");
-        assert!(
-            ledger.waiting() <= MAX_WAITING as u64,
-            "the queue is bounded"
-        );
+        assert!(ledger.waiting() <= MAX_WAITING as u64, "the queue is bounded");
         assert!(ledger.limit >= 1, "something may always go");
         let window = admission.controller().window();
-        assert!(
-            window.is_finite() && window >= ledger.limit as f64,
-            "the limit is the floor"
-        );
+        assert!(window.is_finite() && window >= ledger.limit as f64, "the limit is the floor");
     }
 }
 
@@ -184,11 +148,7 @@ fn unwatched(
     let now = watched.now;
     match *operation {
         Operation::Arrive => {
-            let arrival = Arrival {
-                id: watched.next_id - 1,
-                client: 0,
-                planned: now,
-            };
+            let arrival = Arrival { id: watched.next_id - 1, client: 0, planned: now };
             let _ = admission.arrive(now, arrival, &mut ());
         }
         Operation::Admit => tickets.extend(admission.admit(now, &mut ())),
@@ -209,11 +169,7 @@ fn a_ticket_cannot_end_twice() {
     let law = &ControllerConfig::all()[0];
     let admission = || Admission::new(Arm(0), law.build(), 1, &FeedbackConfig::PerResponse);
     let (mut giver, mut taker) = (admission(), admission());
-    let arrival = Arrival {
-        id: 0,
-        client: 0,
-        planned: Time::ZERO,
-    };
+    let arrival = Arrival { id: 0, client: 0, planned: Time::ZERO };
     giver.arrive(Time::ZERO, arrival, &mut ()).unwrap();
     let ticket = giver.admit(Time::ZERO, &mut ()).unwrap();
     let answer = Answer::without(Outcome::Success, Time::ZERO, Time::ZERO);

@@ -12,22 +12,11 @@ fn ms(ms: u64) -> Time {
 }
 
 fn backend(servers: u32, service: Distribution, backlog: u32) -> Service<u32> {
-    Service::new(
-        &ServiceConfig {
-            servers,
-            service,
-            backlog,
-        },
-        &Streams::new(1),
-    )
+    Service::new(&ServiceConfig { servers, service, backlog }, &Streams::new(1))
 }
 
 fn constant(servers: u32, backlog: u32) -> Service<u32> {
-    backend(
-        servers,
-        Distribution::Constant(Nanos::from_millis(10)),
-        backlog,
-    )
+    backend(servers, Distribution::Constant(Nanos::from_millis(10)), backlog)
 }
 
 /// Lets the model go on by itself: everything that comes out, as (ms, job, status).
@@ -35,11 +24,7 @@ fn run(service: &mut Service<u32>) -> Vec<(f64, u32, u16)> {
     let mut out = Vec::new();
     while let Some(at) = service.next_wake() {
         while let Some(released) = service.release(at) {
-            assert_eq!(
-                released.served.lateness,
-                Nanos::ZERO,
-                "virtual answers are never late"
-            );
+            assert_eq!(released.served.lateness, Nanos::ZERO, "virtual answers are never late");
             out.push((at.as_secs_f64() * 1e3, released.job, released.status));
         }
     }
@@ -50,13 +35,7 @@ fn run(service: &mut Service<u32>) -> Vec<(f64, u32, u16)> {
 fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
     let mut service = constant(2, 10);
     (0..5).for_each(|job| service.arrive(ms(0), job));
-    let out = [
-        (10.0, 0, 200),
-        (10.0, 1, 200),
-        (20.0, 2, 200),
-        (20.0, 3, 200),
-        (30.0, 4, 200),
-    ];
+    let out = [(10.0, 0, 200), (10.0, 1, 200), (20.0, 2, 200), (20.0, 3, 200), (30.0, 4, 200)];
     assert_eq!(run(&mut service), out);
 }
 
@@ -64,10 +43,7 @@ fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
 fn what_does_not_fit_into_the_backlog_gets_503() {
     let mut service = constant(1, 1);
     (0..3).for_each(|job| service.arrive(ms(0), job));
-    assert_eq!(
-        run(&mut service),
-        [(0.0, 2, 503), (10.0, 0, 200), (20.0, 1, 200)]
-    );
+    assert_eq!(run(&mut service), [(0.0, 2, 503), (10.0, 0, 200), (20.0, 1, 200)]);
 }
 
 #[test]
@@ -88,17 +64,9 @@ fn rejections_take_no_server_and_keep_to_their_calls() {
     let mut service = constant(1, 10);
     let calls = Some(Calls { from: 1, until: 3 });
     let after = Nanos::from_millis(1);
-    service.set_rejects(vec![Reject {
-        status: 429,
-        share: Share::ALL,
-        calls,
-        after,
-    }]);
+    service.set_rejects(vec![Reject { status: 429, share: Share::ALL, calls, after }]);
     (0..4).for_each(|job| service.arrive(ms(0), job));
-    assert_eq!(
-        run(&mut service),
-        [(1.0, 1, 429), (1.0, 2, 429), (10.0, 0, 200), (20.0, 3, 200)]
-    );
+    assert_eq!(run(&mut service), [(1.0, 1, 429), (1.0, 2, 429), (10.0, 0, 200), (20.0, 3, 200)]);
 }
 
 #[test]
@@ -119,10 +87,7 @@ fn the_nth_call_takes_as_long_whatever_was_rejected_before() {
         run(&mut service)
     };
     let all = departures(false);
-    let some: Vec<_> = departures(true)
-        .into_iter()
-        .filter(|(.., status)| *status == 200)
-        .collect();
+    let some: Vec<_> = departures(true).into_iter().filter(|(.., status)| *status == 200).collect();
     assert!(some.len() > 10 && some.len() < 40);
     assert!(some.iter().all(|served| all.contains(served)));
 }
@@ -157,24 +122,15 @@ fn a_gradient_hold_is_decided_at_release_by_the_baseline_of_that_moment() {
     };
     let mut service = constant(8, 10);
     service.feed(feed(10));
-    service.set_hold(Some(Hold::Gradient {
-        gradient: 0.5,
-        at_most: Nanos::from_secs(1),
-    }));
+    service.set_hold(Some(Hold::Gradient { gradient: 0.5, at_most: Nanos::from_secs(1) }));
     service.arrive(ms(0), 0);
     service.arrive(ms(0), 1);
     assert!(service.release(ms(10)).is_none(), "ready, and held");
     assert_eq!(service.next_wake(), Some(ms(20)));
     assert_eq!(service.release(ms(20)).map(|r| r.job), Some(0));
-    assert!(
-        service.release(ms(20)).is_none(),
-        "the client has not reacted to the first yet"
-    );
+    assert!(service.release(ms(20)).is_none(), "the client has not reacted to the first yet");
     service.feed(feed(11));
-    assert!(
-        service.release(ms(20)).is_none(),
-        "its baseline moved: the second is held longer"
-    );
+    assert!(service.release(ms(20)).is_none(), "its baseline moved: the second is held longer");
     assert_eq!(service.next_wake(), Some(ms(22)));
     assert_eq!(service.release(ms(22)).map(|r| r.job), Some(1));
 }

@@ -65,29 +65,18 @@ struct Refusal {
 
 async fn show(State(engine): State<Arc<Engine>>) -> Json<View> {
     let (hold, Feed { baseline, overhead }) = engine.hold();
-    let BackendState {
-        in_system,
-        queued,
-        utilisation,
-    } = engine.look();
+    let BackendState { in_system, queued, utilisation } = engine.look();
     Json(View {
         hold: hold.map(HoldConfig::from),
         baseline,
         overhead,
-        state: StateView {
-            in_system,
-            queued,
-            utilisation,
-        },
+        state: StateView { in_system, queued, utilisation },
     })
 }
 
 async fn push(State(engine): State<Arc<Engine>>, body: Body) -> Response {
     let Ok(body) = to_bytes(body, BODY_LIMIT).await else {
-        return refuse(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("too long for a hold; {CURE}"),
-        );
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("too long for a hold; {CURE}"));
     };
     let (_, known) = engine.hold();
     match read(&body).and_then(|push| resolve(&push, known)) {

@@ -138,9 +138,7 @@ impl Engine {
         };
         if state.armed.is_none_or(|(armed, _)| at < armed) {
             self.disarm(state);
-            let id = self
-                .timer
-                .alarm(at, Arc::clone(&self.alarm) as Arc<dyn Alarm>);
+            let id = self.timer.alarm(at, Arc::clone(&self.alarm) as Arc<dyn Alarm>);
             state.armed = Some((at, id));
         }
     }

@@ -38,11 +38,7 @@ const ACCEPT_AGAIN: Nanos = Nanos::from_millis(10);
 /// Listens on `addr`.
 pub(super) fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
     let listen = || {
-        let socket = if addr.is_ipv4() {
-            TcpSocket::new_v4()
-        } else {
-            TcpSocket::new_v6()
-        }?;
+        let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
         socket.bind(addr)?;
         socket.listen(ACCEPT_BACKLOG)
@@ -54,10 +50,7 @@ pub(super) fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
             io::ErrorKind::AddrNotAvailable => "choose an address of this machine, or 0.0.0.0",
             _ => "choose another address",
         };
-        io::Error::new(
-            err.kind(),
-            format!("cannot listen on {addr}: {err}; {cure}"),
-        )
+        io::Error::new(err.kind(), format!("cannot listen on {addr}: {err}; {cure}"))
     })
 }
 

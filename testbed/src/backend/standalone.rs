@@ -51,11 +51,9 @@ fn introduce(out: &mut impl Write, addr: SocketAddr) -> io::Result<()> {
     let hold = format!("http://{addr}/hold");
     writeln!(out, "backend listening on http://{addr}/")?;
     writeln!(out, "  see the hold    curl {hold}")?;
-    for body in [
-        r#"{"gradient":0.7,"baseline":"40ms"}"#,
-        r#"{"latency":"14.3ms"}"#,
-        r#"{"scale":1.43}"#,
-    ] {
+    for body in
+        [r#"{"gradient":0.7,"baseline":"40ms"}"#, r#"{"latency":"14.3ms"}"#, r#"{"scale":1.43}"#]
+    {
         writeln!(out, "  set a hold      curl -X PUT {hold} -d '{body}'")?;
     }
     writeln!(out, "  lift the hold   curl -X PUT {hold} -d null")?;
@@ -74,11 +72,7 @@ mod tests {
             service: Distribution::Constant(Nanos::from_millis(1)),
             backlog: 0,
         };
-        StandaloneArgs {
-            listen,
-            service,
-            seed: 7,
-        }
+        StandaloneArgs { listen, service, seed: 7 }
     }
 
     #[test]
@@ -89,14 +83,8 @@ mod tests {
         run(&args("127.0.0.1:0".parse().unwrap()), &mut out, third_time).unwrap();
         assert_eq!(asked.get(), 3);
         let text = String::from_utf8(out).unwrap();
-        assert!(
-            text.starts_with("backend listening on http://127.0.0.1:"),
-            "{text}"
-        );
-        assert!(
-            !text.contains(":0/"),
-            "the real port, not the asked one: {text}"
-        );
+        assert!(text.starts_with("backend listening on http://127.0.0.1:"), "{text}");
+        assert!(!text.contains(":0/"), "the real port, not the asked one: {text}");
         assert!(text.contains("/hold -d null"), "{text}");
     }
 

@@ -25,11 +25,7 @@ pub(super) struct Bench {
 
 pub(super) fn config(servers: u32, service: Nanos, backlog: u32) -> ServiceConfig {
     let service = Distribution::Constant(service);
-    ServiceConfig {
-        servers,
-        service,
-        backlog,
-    }
+    ServiceConfig { servers, service, backlog }
 }
 
 impl Bench {
@@ -41,11 +37,7 @@ impl Bench {
         let backend = Backend::start_with_admin(any_port, &config, &streams, timer.clone());
         let backend = backend.await.unwrap();
         let client = Client::new(backend.addr());
-        Self {
-            backend,
-            client,
-            timer,
-        }
+        Self { backend, client, timer }
     }
 
     fn now(&self) -> Time {
@@ -63,9 +55,7 @@ impl Bench {
         let give_up = self.now().after(LONG);
         while self.backend.look().in_system != jobs {
             assert!(self.now() < give_up, "never {jobs} inside");
-            self.timer
-                .sleep_until(self.now().after(Nanos::from_millis(1)))
-                .await;
+            self.timer.sleep_until(self.now().after(Nanos::from_millis(1))).await;
         }
     }
 
@@ -76,19 +66,13 @@ impl Bench {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (
-            head.split(' ').nth(1).unwrap().parse().unwrap(),
-            body.into(),
-        )
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.into())
     }
 }
 
 fn age(reply: &Reply) -> Nanos {
     assert_eq!(reply.status, Some(200), "{reply:?}");
-    reply
-        .served
-        .expect("an answer of the service has its account")
-        .age
+    reply.served.expect("an answer of the service has its account").age
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,12 +104,7 @@ async fn one_server_takes_one_after_the_other() {
 async fn rejects_while_told_to() {
     let bench = Bench::start(config(1, Nanos::from_millis(1), 100)).await;
     let after = Nanos::from_millis(5);
-    let all = Reject {
-        status: 429,
-        share: Share::ALL,
-        calls: None,
-        after,
-    };
+    let all = Reject { status: 429, share: Share::ALL, calls: None, after };
     bench.backend.set_rejects(vec![all]);
     let reply = bench.client.call(0).await;
     assert_eq!(reply.status, Some(429));
@@ -160,15 +139,9 @@ async fn a_latency_hold_ages_answers_until_lifted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gradient_hold_follows_its_feed() {
     let bench = Bench::start(config(10, Nanos::from_millis(1), 100)).await;
-    bench.backend.set_hold(Some(Hold::Gradient {
-        gradient: 0.5,
-        at_most: HOUR,
-    }));
+    bench.backend.set_hold(Some(Hold::Gradient { gradient: 0.5, at_most: HOUR }));
     let feed = |baseline, overhead| {
-        bench.backend.feed(Feed {
-            baseline: Some(baseline),
-            overhead,
-        });
+        bench.backend.feed(Feed { baseline: Some(baseline), overhead });
     };
     feed(Nanos::from_millis(20), Nanos::from_millis(4));
     assert!(age(&bench.client.call(0).await) >= Nanos::from_millis(36));
@@ -205,11 +178,7 @@ async fn any_request_with_a_bounded_body_is_served() {
             "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
         );
         let request = [head.into_bytes(), vec![b'x'; length]].concat();
-        assert_eq!(
-            bench.raw(&request).await.0,
-            status,
-            "{method} {path} {length}"
-        );
+        assert_eq!(bench.raw(&request).await.0, status, "{method} {path} {length}");
     }
 }
 
@@ -233,10 +202,7 @@ async fn closing_cuts_everything_and_leaves_nothing() {
     let bench = Bench::start(config(10, HOUR, 100)).await;
     let mut idle = TcpStream::connect(bench.backend.addr()).await.unwrap();
     let mut half_sent = TcpStream::connect(bench.backend.addr()).await.unwrap();
-    half_sent
-        .write_all(b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\nx")
-        .await
-        .unwrap();
+    half_sent.write_all(b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\nx").await.unwrap();
     let calls = [bench.call(), bench.call()];
     bench.inside(2).await;
     let begin = bench.now();
@@ -271,9 +237,6 @@ async fn no_servers_are_refused() {
     let timer = Timer::start(LiveClock::start());
     let any_port = "127.0.0.1:0".parse().unwrap();
     let none = config(0, HOUR, 0);
-    let refused = Backend::start(any_port, &none, &Streams::new(7), timer)
-        .await
-        .err()
-        .unwrap();
+    let refused = Backend::start(any_port, &none, &Streams::new(7), timer).await.err().unwrap();
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
 }

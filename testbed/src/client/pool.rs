@@ -26,10 +26,7 @@ pub(super) struct Pool {
 impl Pool {
     /// An empty pool.
     pub(super) fn new(addr: SocketAddr) -> Self {
-        Self {
-            addr,
-            idle: Mutex::default(),
-        }
+        Self { addr, idle: Mutex::default() }
     }
 
     /// Where its connections lead.
@@ -63,9 +60,8 @@ impl Pool {
     async fn dial(&self) -> io::Result<Connection> {
         let stream = TcpStream::connect(self.addr).await?;
         stream.set_nodelay(true)?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(io::Error::other)?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
         // How it ends is told to the call it is busy with.
         tokio::spawn(async move { drop(connection.await) });
         sender.ready().await.map_err(io::Error::other)?;

@@ -37,11 +37,7 @@ fn answer(headers: &str, length: usize, body: &str) -> String {
 
 /// That no status came, `bytes` of a body did, and the error says `why`.
 fn assert_broken(reply: &Reply, bytes: u64, why: &str) {
-    assert_eq!(
-        (reply.status, reply.bytes, reply.served),
-        (None, bytes, None),
-        "{reply:?}"
-    );
+    assert_eq!((reply.status, reply.bytes, reply.served), (None, bytes, None), "{reply:?}");
     assert!(reply.error.as_ref().unwrap().contains(why), "{reply:?}");
 }
 
@@ -50,25 +46,14 @@ async fn calls_carry_their_number_and_share_a_connection() {
     let account = "x-windtunnel-age-ns: 5000000\r\nx-windtunnel-lateness-ns: 17\r\n";
     let whole = answer(account, 3, "ok\n");
     let (client, played) = server(vec![vec![whole.clone(), whole]]).await;
-    let served = Served {
-        age: Nanos::from_millis(5),
-        lateness: Nanos::new(17),
-    };
+    let served = Served { age: Nanos::from_millis(5), lateness: Nanos::new(17) };
     for id in [7, u64::MAX] {
         let reply = client.call(id).await;
-        let expected = Reply {
-            status: Some(200),
-            bytes: 3,
-            served: Some(served),
-            error: None,
-        };
+        let expected = Reply { status: Some(200), bytes: 3, served: Some(served), error: None };
         assert_eq!(reply, expected);
     }
     let requests = played.await.unwrap();
-    assert!(
-        requests[0].starts_with("GET / HTTP/1.1\r\n"),
-        "{requests:?}"
-    );
+    assert!(requests[0].starts_with("GET / HTTP/1.1\r\n"), "{requests:?}");
     assert!(requests[0].contains(&format!("host: {}\r\n", client.pool.addr())));
     assert!(requests[0].contains("x-windtunnel-request: 7\r\n"));
     assert!(requests[1].contains("x-windtunnel-request: 18446744073709551615\r\n"));
@@ -92,11 +77,7 @@ async fn a_closed_port_gives_no_status() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     drop(listener);
-    assert_broken(
-        &Client::new(addr).call(0).await,
-        0,
-        &format!("cannot connect to {addr}"),
-    );
+    assert_broken(&Client::new(addr).call(0).await, 0, &format!("cannot connect to {addr}"));
 }
 
 #[tokio::test]

@@ -74,10 +74,7 @@ impl Live {
         set_fine_timer_slack();
         let clock = LiveClock::start();
         let timer = Timer::start(clock);
-        let runtime = Builder::new_multi_thread()
-            .enable_io()
-            .thread_name("windtunnel-io")
-            .build();
+        let runtime = Builder::new_multi_thread().enable_io().thread_name("windtunnel-io").build();
         let runtime = runtime.map_err(failed("cannot start tokio"))?;
         let start = |arm| runtime.block_on(LiveArm::start(arm, streams, &timer));
         let arms = arms.iter().map(start).collect::<io::Result<Vec<_>>>();
@@ -109,21 +106,10 @@ impl Live {
     /// An answer to a request that is still outstanding, as the shell takes it.
     fn take(&mut self, Back { arm, id, answer }: Back) -> Option<Step> {
         let ticket = self.outstanding.remove(&(arm, id))?;
-        let (sent, end) = (
-            self.since_origin(answer.sent),
-            self.since_origin(answer.end),
-        );
+        let (sent, end) = (self.since_origin(answer.sent), self.since_origin(answer.end));
         self.refresh();
         self.answers_first = false;
-        Some(Step::Answer {
-            arm,
-            ticket,
-            answer: Answer {
-                sent,
-                end,
-                ..answer
-            },
-        })
+        Some(Step::Answer { arm, ticket, answer: Answer { sent, end, ..answer } })
     }
 
     fn take_waiting(&mut self) -> Option<Step> {
@@ -151,21 +137,13 @@ impl World for Live {
         runtime.spawn(async move {
             let sent = clock.now();
             let reply = client.call(id).await;
-            let outcome = reply
-                .status
-                .map_or(Outcome::Error, |status| classify.outcome(status));
+            let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
             let (end, bytes, served) = (clock.now(), reply.bytes, reply.served);
             // Nobody listens any more once the run is over.
             let _ = send_back.send(Back {
                 arm,
                 id,
-                answer: Answer {
-                    sent,
-                    end,
-                    outcome,
-                    bytes,
-                    served,
-                },
+                answer: Answer { sent, end, outcome, bytes, served },
             });
         });
     }
@@ -248,18 +226,10 @@ impl LiveArm {
             EmbeddedProxy::start(any_port, backend.addr(), timer.clone(), *streams, &arm.name)
                 .await?;
         let client = Client::new(proxy.listen_addr());
-        Ok(Self {
-            backend,
-            proxy,
-            client,
-            classify: arm.admission.classify.clone(),
-        })
+        Ok(Self { backend, proxy, client, classify: arm.admission.classify.clone() })
     }
 }
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {
-    move |source| WorldError::Io {
-        what: what.to_owned(),
-        source,
-    }
+    move |source| WorldError::Io { what: what.to_owned(), source }
 }

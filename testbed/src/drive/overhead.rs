@@ -33,16 +33,7 @@ mod tests {
     fn the_least_of_the_latest_eight() {
         let mut overhead = Overhead::default();
         assert_eq!(overhead.least(), Nanos::ZERO);
-        for (recorded, least) in [
-            (9, 9),
-            (3, 3),
-            (5, 3),
-            (6, 3),
-            (7, 3),
-            (8, 3),
-            (9, 3),
-            (9, 3),
-        ] {
+        for (recorded, least) in [(9, 9), (3, 3), (5, 3), (6, 3), (7, 3), (8, 3), (9, 3), (9, 3)] {
             overhead.record(Nanos::new(recorded));
             assert_eq!(overhead.least(), Nanos::new(least));
         }

@@ -58,9 +58,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         let streams = Streams::new(plan.seed);
         let arms = (0u16..).map(Arm).zip(&plan.arms);
         Self {
-            arms: arms
-                .map(|(arm, plan)| ArmState::new(arm, plan, &streams))
-                .collect(),
+            arms: arms.map(|(arm, plan)| ArmState::new(arm, plan, &streams)).collect(),
             timeline: Timeline::new(plan),
             next_tick: Time::ZERO.after(plan.sample_every),
             last_tick: Time::ZERO,
@@ -93,11 +91,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         self.let_go_all(Time::ZERO);
         while !self.timeline.is_over() {
             match self.world.step(self.next_instant())? {
-                Step::Answer {
-                    arm,
-                    ticket,
-                    answer,
-                } => self.take_back(arm, ticket, &answer),
+                Step::Answer { arm, ticket, answer } => self.take_back(arm, ticket, &answer),
                 Step::Reached => self.on_instant(self.world.now())?,
                 Step::Interrupted(signal) => return Ok(Ending::Interrupted(signal)),
             }
@@ -107,9 +101,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
 
     fn next_instant(&self) -> Time {
         let arms = self.arms.iter().filter_map(ArmState::next_wake).min();
-        arms.unwrap_or(Time::NEVER)
-            .min(self.next_tick)
-            .min(self.timeline.next())
+        arms.unwrap_or(Time::NEVER).min(self.next_tick).min(self.timeline.next())
     }
 
     fn take_back(&mut self, arm: Arm, ticket: Ticket, answer: &Answer) {
@@ -186,23 +178,14 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             state.faults.switch(&fault.name, &fault.action, on);
             self.world.set_faults(state.arm, &state.faults)?;
         }
-        self.observer.on_event(
-            now,
-            &Event::Fault {
-                index,
-                name: &fault.name,
-                on,
-            },
-        );
+        self.observer.on_event(now, &Event::Fault { index, name: &fault.name, on });
         Ok(())
     }
 
     fn heal(&mut self, now: Time) -> Result<(), WorldError> {
         let still_on = self.timeline.faults_on();
-        let outcomes: Vec<_> = still_on
-            .into_iter()
-            .map(|index| self.switch(now, index, false))
-            .collect();
+        let outcomes: Vec<_> =
+            still_on.into_iter().map(|index| self.switch(now, index, false)).collect();
         outcomes.into_iter().collect()
     }
 
@@ -210,9 +193,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         self.tick(now);
         for (arm, ticket) in self.world.close() {
             let cut_off = Answer::without(Outcome::Cancelled, ticket.start, now);
-            self.arms[arm.index()]
-                .admission
-                .finish(now, ticket, &cut_off, &mut self.observer);
+            self.arms[arm.index()].admission.finish(now, ticket, &cut_off, &mut self.observer);
         }
         for state in &mut self.arms {
             state.admission.abandon(now, &mut self.observer);
@@ -241,10 +222,7 @@ impl ArmState {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        [self.load.next_wake(), self.admission.next_wake()]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.load.next_wake(), self.admission.next_wake()].into_iter().flatten().min()
     }
 
     fn take_back<O: Observer>(
@@ -256,25 +234,15 @@ impl ArmState {
     ) -> Feed {
         let client = ticket.arrival.client;
         if let Some(served) = answer.served {
-            self.overhead
-                .record(answer.end.since(ticket.start).minus(served.age));
+            self.overhead.record(answer.end.since(ticket.start).minus(served.age));
         }
         self.admission.finish(now, ticket, answer, observer);
         self.load.on_end(now, client);
         if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
             let makespan = answer.end.since(self.first_planned);
-            observer.on_event(
-                now,
-                &Event::InputDone {
-                    arm: self.arm,
-                    makespan,
-                },
-            );
+            observer.on_event(now, &Event::InputDone { arm: self.arm, makespan });
         }
-        Feed {
-            baseline: self.admission.baseline_rtt(),
-            overhead: self.overhead.least(),
-        }
+        Feed { baseline: self.admission.baseline_rtt(), overhead: self.overhead.least() }
     }
 
     /// Offers what is planned and sends what may go.
@@ -304,10 +272,7 @@ impl ArmFaults {
             Action::Reject(reject) => self.rejects.retain(|other| other != reject),
             Action::Down => self.proxy.set_enabled(!on),
             Action::Toxic(toxic) => {
-                let toxic = faults::Toxic {
-                    name: Some(name.to_owned()),
-                    ..toxic.clone()
-                };
+                let toxic = faults::Toxic { name: Some(name.to_owned()), ..toxic.clone() };
                 // Names of faults are one of a kind and each is switched on before it is off, so
                 // neither can be refused.
                 let switched = if on {
@@ -323,7 +288,5 @@ impl ArmFaults {
 
 /// The length of a run: of all phases together.
 pub fn total(plan: &Plan) -> Nanos {
-    plan.phases
-        .last()
-        .map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
+    plan.phases.last().map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
 }

@@ -31,12 +31,7 @@ impl Sim {
     /// A world at its beginning, with a path for each arm.
     pub fn new(arms: &[ArmPlan], streams: &Streams, interrupt: Interrupt) -> Self {
         let paths = arms.iter().map(|arm| Path::new(arm, streams)).collect();
-        Self {
-            now: Time::ZERO,
-            paths,
-            interrupt,
-            events_at_now: 0,
-        }
+        Self { now: Time::ZERO, paths, interrupt, events_at_now: 0 }
     }
 
     fn next_due(&self) -> Option<(Time, usize)> {
@@ -50,10 +45,7 @@ impl Sim {
         }
         self.events_at_now += 1;
         if self.events_at_now > MAX_EVENTS_AT_AN_INSTANT {
-            return Err(WorldError::StandsStill {
-                at: self.now,
-                events: self.events_at_now,
-            });
+            return Err(WorldError::StandsStill { at: self.now, events: self.events_at_now });
         }
         Ok(())
     }
@@ -75,11 +67,7 @@ impl World for Sim {
         while let Some((at, index)) = self.next_due().filter(|(at, _)| *at <= until) {
             self.advance_to(at)?;
             if let Some((ticket, answer)) = self.paths[index].advance(self.now) {
-                return Ok(Step::Answer {
-                    arm: Arm(index as u16),
-                    ticket,
-                    answer,
-                });
+                return Ok(Step::Answer { arm: Arm(index as u16), ticket, answer });
             }
         }
         self.advance_to(until)?;

@@ -45,9 +45,7 @@ impl Timeline {
 
     /// The instant of the next change.
     pub fn next(&self) -> Time {
-        self.changes
-            .get(self.next)
-            .map_or(Time::NEVER, |(at, _)| *at)
+        self.changes.get(self.next).map_or(Time::NEVER, |(at, _)| *at)
     }
 
     /// The next change that is due at `now`; ask until there is none.

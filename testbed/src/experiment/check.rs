@@ -73,11 +73,7 @@ fn phases(file: &File, problems: &mut Problems) -> Vec<PhasePlan> {
             problems.push(Problem::at_value(at, "a phase of no length is never seen"));
         }
         let end = begin.after(phase.length);
-        plans.push(PhasePlan {
-            name: phase.name.clone(),
-            begin,
-            end,
-        });
+        plans.push(PhasePlan { name: phase.name.clone(), begin, end });
         begin = end;
     }
     if begin.since(Time::ZERO) > MAX_RUN {
@@ -93,29 +89,18 @@ fn arms(file: &File, problems: &mut Problems) -> Vec<ArmPlan> {
         problems.push(Problem::at_key("/arms", message));
     }
     let names: Vec<_> = file.arms.keys().cloned().collect();
-    names
-        .iter()
-        .filter_map(|name| arm(file, name, problems))
-        .collect()
+    names.iter().filter_map(|name| arm(file, name, problems)).collect()
 }
 
 fn arm(file: &File, name: &str, problems: &mut Problems) -> Option<ArmPlan> {
     let arm = &file.arms[name];
     let at = format!("/arms/{}", escape(name));
-    if name.is_empty()
-        || !name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-    {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
         let problem = Problem::at_key(&at, format!("`{name}` cannot name an arm"));
         problems.push(problem.with_help("use letters, digits, dots, dashes and underscores"));
     }
     for invalid in arm.controller.invalid() {
-        let at = format!(
-            "{at}/controller/{}/{}",
-            arm.controller.name(),
-            invalid.field
-        );
+        let at = format!("{at}/controller/{}/{}", arm.controller.name(), invalid.field);
         problems.push(Problem::at_value(at, invalid.message));
     }
     let mut missing = |what: &str| {
@@ -131,10 +116,7 @@ fn arm(file: &File, name: &str, problems: &mut Problems) -> Option<ArmPlan> {
     if load.is_none() {
         missing("load");
     }
-    let admission = arm
-        .admission
-        .clone()
-        .unwrap_or_else(|| file.admission.clone());
+    let admission = arm.admission.clone().unwrap_or_else(|| file.admission.clone());
     let (backend, load) = (backend?, load?);
     crowded(&at, &load, &admission, problems);
     Some(ArmPlan {
@@ -154,10 +136,8 @@ fn crowded(at: &str, load: &LoadConfig, admission: &AdmissionFile, problems: &mu
         LoadConfig::Open(_) => return,
     };
     if at_once > u64::from(admission.max_waiting) {
-        let message = format!(
-            "{at_once} {what} do not fit into max_waiting {}",
-            admission.max_waiting
-        );
+        let message =
+            format!("{at_once} {what} do not fit into max_waiting {}", admission.max_waiting);
         let help = format!("write `admission: {{ max_waiting: {at_once} }}`, or less load");
         problems.push(Problem::at_key(at, message).with_help(help));
     }
@@ -197,10 +177,7 @@ fn unique<'n>(
     for (index, name) in names.enumerate() {
         if !seen.insert(name) {
             let message = format!("`{name}` is there already; names are one of a kind");
-            problems.push(Problem::at_value(
-                format!("{list}/{index}/{field}"),
-                message,
-            ));
+            problems.push(Problem::at_value(format!("{list}/{index}/{field}"), message));
         }
     }
 }

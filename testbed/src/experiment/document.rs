@@ -41,11 +41,7 @@ impl Document {
         // What is too big is not kept either.
         let source = Source::new(name, if text.len() > MAX_BYTES { "" } else { text });
         match load::load(text).and_then(load::mapping_at_top) {
-            Ok(root) => Ok(Self {
-                source,
-                root,
-                settings: Vec::new(),
-            }),
+            Ok(root) => Ok(Self { source, root, settings: Vec::new() }),
             Err(slips) => Err(Report::placed(source, slips)),
         }
     }
@@ -111,11 +107,7 @@ impl Document {
             let rest = pointer.strip_prefix(setting.pointer.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        self.settings
-            .iter()
-            .rev()
-            .find(covers)
-            .map(|setting| setting.text.as_str())
+        self.settings.iter().rev().find(covers).map(|setting| setting.text.as_str())
     }
 }
 

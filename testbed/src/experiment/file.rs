@@ -87,11 +87,7 @@ pub struct Run {
 
 impl Default for Run {
     fn default() -> Self {
-        Self {
-            mode: Mode::Virtual,
-            seed: 1,
-            sample_every: Nanos::from_millis(100),
-        }
+        Self { mode: Mode::Virtual, seed: 1, sample_every: Nanos::from_millis(100) }
     }
 }
 
@@ -146,9 +142,7 @@ pub struct Classify {
 
 impl Default for Classify {
     fn default() -> Self {
-        Self {
-            overload: vec![429, 503],
-        }
+        Self { overload: vec![429, 503] }
     }
 }
 

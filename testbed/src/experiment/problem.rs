@@ -37,30 +37,17 @@ pub struct Problem {
 impl Problem {
     /// A problem with the name of the field at `path`.
     pub fn at_key(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            at: At::Key,
-            message: message.into(),
-            help: None,
-        }
+        Self { path: path.into(), at: At::Key, message: message.into(), help: None }
     }
 
     /// A problem with the value of the field at `path`.
     pub fn at_value(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            at: At::Value,
-            message: message.into(),
-            help: None,
-        }
+        Self { path: path.into(), at: At::Value, message: message.into(), help: None }
     }
 
     /// The same problem with a cure.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
-        Self {
-            help: Some(help.into()),
-            ..self
-        }
+        Self { help: Some(help.into()), ..self }
     }
 }

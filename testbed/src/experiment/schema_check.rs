@@ -27,10 +27,7 @@ pub fn check(document: &Document, schema: &Value) -> Vec<Problem> {
             let errors: Vec<ValidationError<'_>> = validator.iter_errors(&instance).collect();
             Check { schema }.problems(&errors)
         }
-        Err(error) => vec![Problem::at_value(
-            "",
-            format!("the schema itself is broken: {error}"),
-        )],
+        Err(error) => vec![Problem::at_value("", format!("the schema itself is broken: {error}"))],
     }
 }
 
@@ -40,25 +37,17 @@ struct Check<'s> {
 
 impl<'s> Check<'s> {
     fn problems(&self, errors: &[ValidationError<'_>]) -> Vec<Problem> {
-        let meant: Vec<(&str, &str)> = errors
-            .iter()
-            .flat_map(|error| self.meant_fields(error))
-            .collect();
+        let meant: Vec<(&str, &str)> =
+            errors.iter().flat_map(|error| self.meant_fields(error)).collect();
         let misspelt = |error: &ValidationError<'_>| match error.kind() {
             Kind::Required { property } => {
                 let path = error.instance_path().as_str();
-                meant
-                    .iter()
-                    .any(|&(at, name)| at == path && *property == name)
+                meant.iter().any(|&(at, name)| at == path && *property == name)
             }
             _ => false,
         };
         // A field that is there under a wrong name is one mistake, not two.
-        errors
-            .iter()
-            .filter(|error| !misspelt(error))
-            .flat_map(|e| self.translate(e))
-            .collect()
+        errors.iter().filter(|error| !misspelt(error)).flat_map(|e| self.translate(e)).collect()
     }
 
     /// The place of the violated keyword in the schema.
@@ -73,10 +62,9 @@ impl<'s> Check<'s> {
                 self.choice(error, context)
             }
             Kind::AdditionalProperties { unexpected }
-            | Kind::UnevaluatedProperties { unexpected } => unexpected
-                .iter()
-                .map(|name| unknown_field(error, &place, name))
-                .collect(),
+            | Kind::UnevaluatedProperties { unexpected } => {
+                unexpected.iter().map(|name| unknown_field(error, &place, name)).collect()
+            }
             // The keyword that lists the words says it better.
             Kind::Type { .. } if place.has("enum") || place.has("const") => Vec::new(),
             Kind::Enum { .. } | Kind::Constant { .. } => {
@@ -99,20 +87,14 @@ impl<'s> Check<'s> {
         let absent = absent_fields(error, &self.place(error));
         let meant = |name: &String| closest(name, absent.iter().copied());
         let path = error.instance_path().as_str();
-        unexpected
-            .iter()
-            .filter_map(meant)
-            .map(|name| (path, name))
-            .collect()
+        unexpected.iter().filter_map(meant).map(|name| (path, name)).collect()
     }
 }
 
 /// The fields that may stand in the object and do not yet.
 fn absent_fields<'s>(error: &ValidationError<'_>, place: &Place<'s>) -> Vec<&'s str> {
     let names = place.fields().into_iter();
-    names
-        .filter(|name| error.instance().get(name).is_none())
-        .collect()
+    names.filter(|name| error.instance().get(name).is_none()).collect()
 }
 
 fn unknown_field(error: &ValidationError<'_>, place: &Place<'_>, name: &str) -> Problem {
@@ -126,11 +108,7 @@ fn unknown_field(error: &ValidationError<'_>, place: &Place<'_>, name: &str) -> 
     };
     // `{ that: max(a, b) <= 2 }` is a field named `b) <= 2` without a value.
     let cut_text = error.instance()[name].is_null() && name.contains([' ', ')']);
-    let comma = if cut_text {
-        "; text with a comma needs quotes"
-    } else {
-        ""
-    };
+    let comma = if cut_text { "; text with a comma needs quotes" } else { "" };
     Problem::at_key(path, format!("unknown {what} `{}`{guess}", short(name)))
         .with_help(help + comma)
 }
@@ -141,11 +119,8 @@ fn missing_field(error: &ValidationError<'_>, place: &Place<'_>, property: &Valu
         Some(description) => format!("add `{name}`: {description}"),
         None => format!("add `{name}`"),
     };
-    Problem::at_key(
-        error.instance_path().as_str(),
-        format!("missing field `{name}`"),
-    )
-    .with_help(help)
+    Problem::at_key(error.instance_path().as_str(), format!("missing field `{name}`"))
+        .with_help(help)
 }
 
 fn bad_name(
@@ -155,9 +130,7 @@ fn bad_name(
 ) -> Problem {
     let name = inner.instance().as_str().unwrap_or_default();
     let path = format!("{}/{}", outer.instance_path(), escape(name));
-    let help = place
-        .description()
-        .unwrap_or_else(|| inner.masked().to_string());
+    let help = place.description().unwrap_or_else(|| inner.masked().to_string());
     Problem::at_key(path, format!("`{}` cannot be a name here", short(name))).with_help(help)
 }
 
@@ -172,10 +145,7 @@ fn wrong_kind(error: &ValidationError<'_>, place: &Place<'_>) -> Problem {
     };
     let problem = Problem::at_value(error.instance_path().as_str(), message);
     match place.fields() {
-        fields if fields.is_empty() => Problem {
-            help: place.description(),
-            ..problem
-        },
+        fields if fields.is_empty() => Problem { help: place.description(), ..problem },
         fields => problem.with_help(format!("fields here: {}", list(&fields))),
     }
 }

@@ -27,11 +27,9 @@ pub fn evaluate(store: &Store, arm: usize, phase: Option<usize>, measure: &Measu
             aggregated(arm, phase, &span, *aggregate, series)
                 .map_or(Observed::Nothing, Observed::Value)
         }
-        Measure::TimeTo {
-            series,
-            comparison,
-            value,
-        } => time_to(arm, phase, &span, series, *comparison, *value),
+        Measure::TimeTo { series, comparison, value } => {
+            time_to(arm, phase, &span, series, *comparison, *value)
+        }
     }
 }
 
@@ -42,10 +40,7 @@ fn aggregated(
     aggregate: Aggregate,
     series: &str,
 ) -> Option<f64> {
-    if let Some(per_request) = PerRequest::ALL
-        .into_iter()
-        .find(|kind| kind.info().name == series)
-    {
+    if let Some(per_request) = PerRequest::ALL.into_iter().find(|kind| kind.info().name == series) {
         return of_distribution(&arm.distribution(per_request, phase), aggregate);
     }
     if let Some(intervals) = arm.intervals.get(series) {
@@ -68,14 +63,8 @@ fn of_distribution(distribution: &Distribution, aggregate: Aggregate) -> Option<
 
 fn of_intervals(intervals: &[Interval], aggregate: Aggregate) -> Option<f64> {
     match aggregate {
-        Aggregate::Max => intervals
-            .iter()
-            .map(|interval| interval.max)
-            .reduce(f64::max),
-        Aggregate::Min => intervals
-            .iter()
-            .map(|interval| interval.min)
-            .reduce(f64::min),
+        Aggregate::Max => intervals.iter().map(|interval| interval.max).reduce(f64::max),
+        Aggregate::Min => intervals.iter().map(|interval| interval.min).reduce(f64::min),
         Aggregate::Last => intervals.last().map(|interval| interval.last),
         Aggregate::Mean | Aggregate::Percentile(_) => {
             let level = |interval: &Interval| (interval.mean, interval.length.as_secs_f64());
@@ -89,10 +78,7 @@ fn levels(before: Option<f64>, points: &[(Time, f64)], span: &PhaseSpan) -> Vec<
     let begin = before.map(|value| (span.begin, value));
     let all: Vec<_> = begin.into_iter().chain(points.iter().copied()).collect();
     let ends = all.iter().skip(1).map(|(at, _)| *at).chain([span.end]);
-    all.iter()
-        .zip(ends)
-        .map(|((at, value), end)| (*value, end.since(*at).as_secs_f64()))
-        .collect()
+    all.iter().zip(ends).map(|((at, value), end)| (*value, end.since(*at).as_secs_f64())).collect()
 }
 
 fn of_levels(levels: &[(f64, f64)], aggregate: Aggregate) -> Option<f64> {
@@ -140,19 +126,11 @@ fn time_to(
     let holds = |value: f64| comparison.holds(value, wanted);
     let reached = if let Some(intervals) = arm.intervals.get(series) {
         let items = intervals.within(phase);
-        items
-            .iter()
-            .find(|interval| holds(interval.mean))
-            .map(|interval| interval.end)
+        items.iter().find(|interval| holds(interval.mean)).map(|interval| interval.end)
     } else if let Some(steps) = arm.steps.get(series) {
         let (before, points) = steps.within(phase);
         let at_once = before.filter(|value| holds(*value)).map(|_| span.begin);
-        at_once.or_else(|| {
-            points
-                .iter()
-                .find(|(_, value)| holds(*value))
-                .map(|(at, _)| *at)
-        })
+        at_once.or_else(|| points.iter().find(|(_, value)| holds(*value)).map(|(at, _)| *at))
     } else {
         return Observed::Nothing;
     };

@@ -80,15 +80,7 @@ pub fn holds(plan: &Plan, store: &Store) -> Vec<Held> {
             };
             let (fault, arm) = (fault.name.clone(), plan.arms[arm].name.clone());
             let (updates, median) = (gradients.len(), gradients[gradients.len() / 2]);
-            holds.push(Held {
-                fault,
-                arm,
-                asked: gradient,
-                median,
-                min,
-                max,
-                updates,
-            });
+            holds.push(Held { fault, arm, asked: gradient, median, min, max, updates });
         }
     }
     holds
@@ -100,11 +92,7 @@ fn gradients(arm: &ArmStore, fault: &FaultPlan) -> Vec<f64> {
         return Vec::new();
     };
     let during = |at: &Time| *at > fault.begin && *at <= fault.end;
-    let within = steps
-        .points
-        .iter()
-        .filter(|(at, _)| during(at))
-        .map(|(_, value)| *value);
+    let within = steps.points.iter().filter(|(at, _)| during(at)).map(|(_, value)| *value);
     within.skip(1).collect()
 }
 
@@ -118,10 +106,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
     };
     let generator = |(arm, recorded): (&crate::experiment::plan::ArmPlan, &ArmStore)| {
         let percentile = |series, percent| {
-            recorded
-                .distribution(series, None)
-                .percentile(percent)
-                .unwrap_or(0.0)
+            recorded.distribution(series, None).percentile(percent).unwrap_or(0.0)
         };
         Generator {
             arm: arm.name.clone(),
@@ -156,9 +141,7 @@ pub fn breaches(
     generators: &[Generator],
 ) -> Vec<Breach> {
     debug_assert_eq!(plan.arms.len(), store.arms.len());
-    let missed = holds
-        .iter()
-        .filter(|held| (held.median - held.asked).abs() > GRADIENT_LIMIT);
+    let missed = holds.iter().filter(|held| (held.median - held.asked).abs() > GRADIENT_LIMIT);
     let mut breaches: Vec<_> = missed
         .map(|held| Breach {
             arm: held.arm.clone(),
@@ -169,18 +152,9 @@ pub fn breaches(
         })
         .collect();
     for (arm, generator) in plan.arms.iter().zip(generators) {
-        let breach = |message| Breach {
-            arm: generator.arm.clone(),
-            message,
-        };
+        let breach = |message| Breach { arm: generator.arm.clone(), message };
         breaches.extend(late(generator).into_iter().map(breach));
-        let limit = arm
-            .backend
-            .service
-            .median()
-            .scaled(0.01)
-            .max(LATENESS_LIMIT)
-            .as_secs_f64();
+        let limit = arm.backend.service.median().scaled(0.01).max(LATENESS_LIMIT).as_secs_f64();
         if generator.lateness_p50 > limit {
             let message = format!(
                 "the backend answered {} late at the median; at most {} was allowed",

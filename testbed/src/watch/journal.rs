@@ -52,12 +52,7 @@ enum What<'a> {
 impl<W: Write> Journal<W> {
     /// A journal for these arms. In a live run every line is flushed at the next sampling instant.
     pub fn new(arms: &[String], live: bool, out: W) -> Self {
-        Self {
-            arms: arms.to_vec(),
-            out,
-            live,
-            failure: None,
-        }
+        Self { arms: arms.to_vec(), out, live, failure: None }
     }
 
     /// Closes the journal.
@@ -76,21 +71,12 @@ impl<W: Write> Journal<W> {
 }
 
 fn write(out: &mut impl Write, now: Time, what: What<'_>) -> io::Result<()> {
-    serde_json::to_writer(
-        &mut *out,
-        &Line {
-            t_ns: now.as_nanos(),
-            what,
-        },
-    )?;
+    serde_json::to_writer(&mut *out, &Line { t_ns: now.as_nanos(), what })?;
     out.write_all(b"\n")
 }
 
 fn map(vitals: &Vitals) -> Map<String, Value> {
-    vitals
-        .iter()
-        .map(|vital| (vital.name.to_owned(), vital.value.into()))
-        .collect()
+    vitals.iter().map(|vital| (vital.name.to_owned(), vital.value.into())).collect()
 }
 
 impl<W: Write> Observer for Journal<W> {
@@ -98,11 +84,7 @@ impl<W: Write> Observer for Journal<W> {
         let what = match *event {
             Event::Phase { name, .. } => What::Phase { phase: name },
             Event::Fault { name, on, .. } => What::Fault { fault: name, on },
-            Event::Updated {
-                arm,
-                update,
-                vitals,
-            } => What::Update {
+            Event::Updated { arm, update, vitals } => What::Update {
                 arm: &self.arms[arm.index()],
                 old: update.old,
                 new: update.new,
@@ -111,10 +93,9 @@ impl<W: Write> Observer for Journal<W> {
                 reason: update.reason,
                 vitals: map(vitals),
             },
-            Event::InputDone { arm, makespan } => What::InputDone {
-                arm: &self.arms[arm.index()],
-                makespan_ns: makespan.get(),
-            },
+            Event::InputDone { arm, makespan } => {
+                What::InputDone { arm: &self.arms[arm.index()], makespan_ns: makespan.get() }
+            }
             Event::End => What::End,
             Event::Tick => {
                 if self.live {

@@ -58,11 +58,7 @@ const BUCKETS: u32 = 44;
 /// because a quantile is only as exact as the bucket that it falls into.
 fn bound(index: u32) -> f64 {
     let octave_ns = (100_000_u64 << (index / 2)) as f64;
-    let ns = if index.is_multiple_of(2) {
-        octave_ns
-    } else {
-        octave_ns * SQRT_2
-    };
+    let ns = if index.is_multiple_of(2) { octave_ns } else { octave_ns * SQRT_2 };
     ns.round() / 1e9
 }
 
@@ -160,17 +156,8 @@ mod tests {
     fn histograms_count_seconds() {
         for metric in ALL {
             let histogram = metric.kind.name() == "histogram";
-            assert!(
-                !histogram || metric.name.ends_with("_seconds"),
-                "{}",
-                metric.name
-            );
-            assert_eq!(
-                metric.kind.bounds().is_empty(),
-                !histogram,
-                "{}",
-                metric.name
-            );
+            assert!(!histogram || metric.name.ends_with("_seconds"), "{}", metric.name);
+            assert_eq!(metric.kind.bounds().is_empty(), !histogram, "{}", metric.name);
         }
     }
 
@@ -178,10 +165,7 @@ mod tests {
     fn bounds_grow_by_the_root_of_two_from_100_microseconds() {
         let bounds = Kind::Histogram.bounds();
         assert_eq!(bounds.len(), 44);
-        assert_eq!(
-            bounds[..4],
-            [0.000_1, 0.000_141_421, 0.000_2, 0.000_282_843]
-        );
+        assert_eq!(bounds[..4], [0.000_1, 0.000_141_421, 0.000_2, 0.000_282_843]);
         assert_eq!(bounds[43].round(), 297.0);
         assert!(bounds.is_sorted_by(|a, b| a < b));
         assert_eq!(Kind::HistogramFromZero.bounds()[..2], [0.0, 0.000_1]);

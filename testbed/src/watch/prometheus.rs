@@ -58,21 +58,13 @@ impl Prometheus {
         let children = Children::new(&registry);
         show_infos(&children, labels);
         Self {
-            arms: labels
-                .arms
-                .iter()
-                .map(|arm| ArmMetrics::new(&children, arm))
-                .collect(),
+            arms: labels.arms.iter().map(|arm| ArmMetrics::new(&children, arm)).collect(),
             phases: labels
                 .phases
                 .iter()
                 .map(|phase| children.gauge(&names::PHASE_ACTIVE, &[phase]))
                 .collect(),
-            faults: labels
-                .faults
-                .iter()
-                .map(|fault| Fault::new(&children, fault))
-                .collect(),
+            faults: labels.faults.iter().map(|fault| Fault::new(&children, fault)).collect(),
             registry,
         }
     }
@@ -97,9 +89,7 @@ fn show_infos(children: &Children, labels: &RunLabels) {
     let version = env!("CARGO_PKG_VERSION");
     let seed = labels.seed.to_string();
     children.gauge(&names::BUILD_INFO, &[version]).set(1.0);
-    children
-        .gauge(&names::RUN_INFO, &[&labels.experiment, &labels.mode, &seed])
-        .set(1.0);
+    children.gauge(&names::RUN_INFO, &[&labels.experiment, &labels.mode, &seed]).set(1.0);
 }
 
 impl Fault {
@@ -113,11 +103,7 @@ impl Fault {
 
     fn switch(&self, on: bool) {
         self.active.set(f64::from(u8::from(on)));
-        let edge = if on {
-            &self.switched_on
-        } else {
-            &self.switched_off
-        };
+        let edge = if on { &self.switched_on } else { &self.switched_off };
         edge.inc();
     }
 }
@@ -127,41 +113,19 @@ impl Observer for Prometheus {
         match *event {
             Event::Arrived { arm, lag, .. } => self.arm(arm).requests.arrived(lag),
             Event::Rejected { arm, .. } => self.arm(arm).requests.rejected(),
-            Event::Admitted {
-                arm,
-                wait,
-                in_flight,
-                waiting,
-                ..
-            } => {
+            Event::Admitted { arm, wait, in_flight, waiting, .. } => {
                 self.arm(arm).requests.admitted(wait, in_flight, waiting);
             }
-            Event::Finished {
-                arm,
-                ref sample,
-                in_flight,
-                ..
-            } => {
+            Event::Finished { arm, ref sample, in_flight, .. } => {
                 self.arm(arm).requests.finished(sample, in_flight);
             }
             Event::Abandoned { arm, .. } => self.arm(arm).requests.abandoned(),
-            Event::Updated {
-                arm,
-                ref update,
-                vitals,
-            } => {
+            Event::Updated { arm, ref update, vitals } => {
                 self.arm(arm).controller.updated(update, vitals);
             }
             Event::InputDone { arm, makespan } => self.arm(arm).backend.input_done(makespan),
-            Event::Backend {
-                arm,
-                in_system,
-                queued,
-                utilisation,
-            } => {
-                self.arm(arm)
-                    .backend
-                    .sampled(in_system, queued, utilisation);
+            Event::Backend { arm, in_system, queued, utilisation } => {
+                self.arm(arm).backend.sampled(in_system, queued, utilisation);
             }
             Event::Phase { index, .. } => self.enter_phase(Some(index)),
             Event::Fault { index, on, .. } => self.faults[index].switch(on),

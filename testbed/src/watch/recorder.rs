@@ -2,7 +2,9 @@
 
 use super::series::{self, LIMIT, MAKESPAN, PerRequest, Sampled, WINDOW};
 use super::store::{Interval, Store};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::rc::Rc;
 use testbed_core::control::Update;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
@@ -15,6 +17,7 @@ pub struct Recorder<W: Write> {
     store: Store,
     arms: Vec<ArmFold>,
     out: W,
+    vital_names: BTreeMap<&'static str, Rc<str>>,
     live: bool,
     last_tick: Time,
     failure: Option<io::Error>,
@@ -55,19 +58,9 @@ impl Track {
     fn take(&mut self, begin: Time, now: Time) -> Interval {
         self.set(now, self.value);
         let length = now.since(begin);
-        let mean = if length.get() > 0 {
-            self.integral / length.get() as f64
-        } else {
-            self.value
-        };
-        let interval = Interval {
-            end: now,
-            length,
-            min: self.min,
-            max: self.max,
-            mean,
-            last: self.value,
-        };
+        let mean = if length.get() > 0 { self.integral / length.get() as f64 } else { self.value };
+        let interval =
+            Interval { end: now, length, min: self.min, max: self.max, mean, last: self.value };
         (self.integral, self.min, self.max) = (0.0, self.value, self.value);
         interval
     }
@@ -91,6 +84,7 @@ impl<W: Write> Recorder<W> {
             store: Store::new(arms.len()),
             arms: arms.iter().map(fold).collect(),
             out,
+            vital_names: BTreeMap::new(),
             live,
             last_tick: Time::ZERO,
             failure,
@@ -128,10 +122,15 @@ impl<W: Write> Recorder<W> {
         self.step(now, arm, WINDOW, update.new);
         self.step(now, arm, LIMIT, update.limit as f64);
         for vital in vitals {
-            // A name is made once a run: afterwards the store finds its own.
-            let name = format!("{}{}", series::CONTROLLER, vital.name);
+            let name = self.vital_name(vital.name);
             self.step(now, arm, &name, vital.value);
         }
+    }
+
+    /// The name of a vital's series, made once a run.
+    fn vital_name(&mut self, vital: &'static str) -> Rc<str> {
+        let make = || format!("{}{vital}", series::CONTROLLER).into();
+        Rc::clone(self.vital_names.entry(vital).or_insert_with(make))
     }
 
     fn finished(&mut self, arm: Arm, planned: Time, sample: &Sample, served: Option<Served>) {
@@ -154,6 +153,14 @@ impl<W: Write> Recorder<W> {
         fold.latencies += 1;
     }
 
+    fn backend(&mut self, now: Time, arm: Arm, levels: [f64; 3]) {
+        let series = [Sampled::Utilisation, Sampled::InSystem, Sampled::Queued];
+        for (series, level) in series.into_iter().zip(levels) {
+            let interval = Interval::level(self.last_tick, now, level);
+            self.interval(arm.index(), series, interval);
+        }
+    }
+
     fn tick(&mut self, now: Time) {
         if now == self.last_tick {
             return;
@@ -173,10 +180,7 @@ impl<W: Write> Recorder<W> {
     fn tick_tracks(&mut self, now: Time, arm: usize) {
         let begin = self.last_tick;
         let fold = &mut self.arms[arm];
-        let (in_flight, waiting) = (
-            fold.in_flight.take(begin, now),
-            fold.waiting.take(begin, now),
-        );
+        let (in_flight, waiting) = (fold.in_flight.take(begin, now), fold.waiting.take(begin, now));
         let ok = fold.outcomes[Outcome::Success as usize];
         let goodput = (ok - fold.ok_at_last_tick) as f64 / now.since(begin).as_secs_f64();
         fold.ok_at_last_tick = ok;
@@ -190,12 +194,7 @@ impl<W: Write> Recorder<W> {
             let count = self.arms[arm].outcomes[outcome as usize];
             self.step(now, arm, series::outcome_series(outcome).name, count as f64);
         }
-        self.step(
-            now,
-            arm,
-            series::REJECTED.name,
-            self.arms[arm].rejected as f64,
-        );
+        self.step(now, arm, series::REJECTED.name, self.arms[arm].rejected as f64);
         let fold = &mut self.arms[arm];
         if fold.latencies > 0 {
             let mean_ns = fold.latency_ns as f64 / fold.latencies as f64;
@@ -208,14 +207,7 @@ impl<W: Write> Recorder<W> {
 impl Interval {
     /// An interval of which only a mean is known.
     pub fn level(begin: Time, end: Time, value: f64) -> Self {
-        Self {
-            end,
-            length: end.since(begin),
-            min: value,
-            max: value,
-            mean: value,
-            last: value,
-        }
+        Self { end, length: end.since(begin), min: value, max: value, mean: value, last: value }
     }
 }
 
@@ -234,64 +226,32 @@ impl<W: Write> Observer for Recorder<W> {
                 fold.rejected += 1;
                 fold.waiting.set(now, fold.waiting.value - 1.0);
             }
-            Event::Admitted {
-                arm,
-                wait,
-                in_flight,
-                waiting,
-                ..
-            } => {
+            Event::Admitted { arm, wait, in_flight, waiting, .. } => {
                 let fold = &mut self.arms[arm.index()];
                 fold.in_flight.set(now, f64::from(in_flight));
                 fold.waiting.set(now, f64::from(waiting));
                 self.store.arms[arm.index()].record(PerRequest::Wait, wait);
             }
-            Event::Finished {
-                arm,
-                arrival,
-                ref sample,
-                served,
-                in_flight,
-            } => {
-                self.arms[arm.index()]
-                    .in_flight
-                    .set(now, f64::from(in_flight));
+            Event::Finished { arm, arrival, ref sample, served, in_flight } => {
+                self.arms[arm.index()].in_flight.set(now, f64::from(in_flight));
                 self.finished(arm, arrival.planned, sample, served);
             }
             Event::Abandoned { arm, .. } => {
                 let waiting = &mut self.arms[arm.index()].waiting;
                 waiting.set(now, waiting.value - 1.0);
             }
-            Event::Updated {
-                arm,
-                ref update,
-                vitals,
-            } => self.update(now, arm, update, vitals),
+            Event::Updated { arm, ref update, vitals } => self.update(now, arm, update, vitals),
             Event::InputDone { arm, makespan } => {
                 self.step(now, arm.index(), MAKESPAN, makespan.as_secs_f64());
             }
-            Event::Backend {
-                arm,
-                in_system,
-                queued,
-                utilisation,
-            } => {
-                let level = |value| Interval::level(self.last_tick, now, value);
-                let states = [
-                    (Sampled::Utilisation, level(utilisation)),
-                    (Sampled::InSystem, level(f64::from(in_system))),
-                    (Sampled::Queued, level(f64::from(queued))),
-                ];
-                for (series, interval) in states {
-                    self.interval(arm.index(), series, interval);
-                }
+            Event::Backend { arm, in_system, queued, utilisation } => {
+                let levels = [utilisation, f64::from(in_system), f64::from(queued)];
+                self.backend(now, arm, levels);
             }
             Event::Phase { .. } => self.store.begin_phase(now),
             Event::Fault { .. } => {}
             Event::Tick => self.tick(now),
-            Event::End => {
-                self.store.reach(now);
-            }
+            Event::End => self.store.reach(now),
         }
     }
 }

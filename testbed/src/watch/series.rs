@@ -30,12 +30,7 @@ pub struct SeriesInfo {
 }
 
 const fn info(name: &'static str, unit: Unit, kind: Kind, about: &'static str) -> SeriesInfo {
-    SeriesInfo {
-        name,
-        unit,
-        kind,
-        about,
-    }
+    SeriesInfo { name, unit, kind, about }
 }
 
 /// The law's own value.
@@ -68,41 +63,21 @@ pub enum PerRequest {
 
 impl PerRequest {
     /// All of them, in the order of their discriminants.
-    pub const ALL: [Self; 7] = [
-        Self::Wait,
-        Self::Latency,
-        Self::Rtt,
-        Self::Age,
-        Self::Lateness,
-        Self::Lag,
-        Self::SendLag,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Wait, Self::Latency, Self::Rtt, Self::Age, Self::Lateness, Self::Lag, Self::SendLag];
 
     /// Name, unit and meaning.
     pub const fn info(self) -> SeriesInfo {
         let (name, about) = match self {
             Self::Wait => ("admission.wait", "from the planned arrival to admission"),
             Self::Latency => ("rpc.latency", "from the planned arrival to the end"),
-            Self::Rtt => (
-                "rpc.rtt",
-                "from sending to the end: what controllers are told",
-            ),
-            Self::Age => (
-                "backend.age",
-                "from arrival at the backend to the answer's release",
-            ),
-            Self::Lateness => (
-                "backend.lateness",
-                "how much later than planned answers were released (live)",
-            ),
-            Self::Lag => (
-                "load.lag",
-                "how late arrivals were against their plan (live)",
-            ),
-            Self::SendLag => (
-                "rpc.send_lag",
-                "from admission until the request is written (live)",
-            ),
+            Self::Rtt => ("rpc.rtt", "from sending to the end: what controllers are told"),
+            Self::Age => ("backend.age", "from arrival at the backend to the answer's release"),
+            Self::Lateness => {
+                ("backend.lateness", "how much later than planned answers were released (live)")
+            }
+            Self::Lag => ("load.lag", "how late arrivals were against their plan (live)"),
+            Self::SendLag => ("rpc.send_lag", "from admission until the request is written (live)"),
         };
         info(name, Unit::Seconds, Kind::Distribution, about)
     }
@@ -143,16 +118,12 @@ impl Sampled {
             Self::Waiting => ("admission.waiting", Unit::Requests, "requests that wait"),
             Self::Goodput => ("rpc.goodput", Unit::PerSecond, "successes a second"),
             Self::Utilisation => ("backend.utilisation", Unit::Ratio, "share of busy servers"),
-            Self::InSystem => (
-                "backend.in_system",
-                Unit::Requests,
-                "requests inside the backend, sampled",
-            ),
-            Self::Queued => (
-                "backend.queued",
-                Unit::Requests,
-                "requests without a server, sampled",
-            ),
+            Self::InSystem => {
+                ("backend.in_system", Unit::Requests, "requests inside the backend, sampled")
+            }
+            Self::Queued => {
+                ("backend.queued", Unit::Requests, "requests without a server, sampled")
+            }
         };
         info(name, unit, Kind::Intervals, about)
     }
@@ -162,10 +133,7 @@ impl Sampled {
 pub const fn outcome_series(outcome: Outcome) -> SeriesInfo {
     let (name, about) = match outcome {
         Outcome::Success => ("rpc.ok", "successes since the run began"),
-        Outcome::Overload => (
-            "rpc.overload",
-            "answers that say overload since the run began",
-        ),
+        Outcome::Overload => ("rpc.overload", "answers that say overload since the run began"),
         Outcome::Error => ("rpc.error", "other failures since the run began"),
         Outcome::Timeout => ("rpc.timeout", "requests without an answer in time"),
         Outcome::Cancelled => ("rpc.cancelled", "requests that were given up or cut off"),
@@ -174,28 +142,14 @@ pub const fn outcome_series(outcome: Outcome) -> SeriesInfo {
 }
 
 /// Requests that found the queue full, counted since the run began.
-pub const REJECTED: SeriesInfo = info(
-    "rpc.rejected",
-    Unit::Count,
-    Kind::Steps,
-    "requests that found the queue full",
-);
+pub const REJECTED: SeriesInfo =
+    info("rpc.rejected", Unit::Count, Kind::Steps, "requests that found the queue full");
 
 /// Every series of an arm that does not depend on its law.
 pub fn common() -> Vec<SeriesInfo> {
     let mut series = vec![
-        info(
-            WINDOW,
-            Unit::Requests,
-            Kind::Steps,
-            "the law's own value, at each update",
-        ),
-        info(
-            LIMIT,
-            Unit::Requests,
-            Kind::Steps,
-            "what the law admits, at each update",
-        ),
+        info(WINDOW, Unit::Requests, Kind::Steps, "the law's own value, at each update"),
+        info(LIMIT, Unit::Requests, Kind::Steps, "what the law admits, at each update"),
     ];
     series.extend(Sampled::ALL.map(Sampled::info));
     series.extend(PerRequest::ALL.map(PerRequest::info));
@@ -221,13 +175,6 @@ pub fn find(name: &str, law: &ControllerConfig) -> Option<(Unit, Kind)> {
 
 /// The names of all series of an arm that runs `law`.
 pub fn names(law: &ControllerConfig) -> Vec<String> {
-    let vitals = law
-        .vitals()
-        .iter()
-        .map(|vital| format!("{CONTROLLER}{}", vital.name));
-    common()
-        .iter()
-        .map(|series| series.name.to_owned())
-        .chain(vitals)
-        .collect()
+    let vitals = law.vitals().iter().map(|vital| format!("{CONTROLLER}{}", vital.name));
+    common().iter().map(|series| series.name.to_owned()).chain(vitals).collect()
 }

@@ -61,10 +61,7 @@ impl MetricsServer {
     /// # Errors
     /// When the address cannot be listened on or the thread cannot be started.
     pub fn start(addr: SocketAddr, registry: Registry) -> Result<Self, ServeError> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(Start)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(Start)?;
         let listener = listen(addr, &runtime)?;
         let addr = listener.local_addr().map_err(Start)?;
         let (running, stopped) = oneshot::channel();
@@ -72,11 +69,7 @@ impl MetricsServer {
             .name("metrics".into())
             .spawn(move || serve(runtime, listener, registry, stopped))
             .map_err(Start)?;
-        Ok(Self {
-            addr,
-            running: Some(running),
-            thread: Some(thread),
-        })
+        Ok(Self { addr, running: Some(running), thread: Some(thread) })
     }
 
     /// Where it listens, with the port that the system chose if 0 was asked for.
@@ -172,10 +165,7 @@ mod tests {
         ] {
             let answer = get(server.addr(), path);
             for part in parts {
-                assert!(
-                    answer.contains(part),
-                    "{path}: {part} is missing in {answer}"
-                );
+                assert!(answer.contains(part), "{path}: {part} is missing in {answer}");
             }
         }
     }
@@ -199,8 +189,7 @@ mod tests {
         let server = server();
         let addr = server.addr();
         let mut open = TcpStream::connect(addr).unwrap();
-        open.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-            .unwrap();
+        open.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
         assert_ne!(open.read(&mut [0; 512]).unwrap(), 0);
 
         let (stopped, has_stopped) = mpsc::channel();
@@ -211,8 +200,7 @@ mod tests {
         // Ten times what it may take: the machine may be busy.
         has_stopped.recv_timeout(Duration::from_secs(1)).unwrap();
         open.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-        open.read_to_end(&mut Vec::new())
-            .expect("the connection is closed");
+        open.read_to_end(&mut Vec::new()).expect("the connection is closed");
         drop(MetricsServer::start(addr, Registry::new()).unwrap());
     }
 }

@@ -53,20 +53,14 @@ pub struct Distribution {
 impl Default for Distribution {
     fn default() -> Self {
         let histogram = Histogram::new(3).expect("three digits are within 0 to 5");
-        Self {
-            histogram,
-            sum_ns: 0,
-            last_ns: 0,
-        }
+        Self { histogram, sum_ns: 0, last_ns: 0 }
     }
 }
 
 impl Distribution {
     /// Adds a value.
     pub fn record(&mut self, length: Nanos) {
-        self.histogram
-            .record(length.get())
-            .expect("a histogram that resizes takes any value");
+        self.histogram.record(length.get()).expect("a histogram that resizes takes any value");
         self.sum_ns += u128::from(length.get());
         self.last_ns = length.get();
     }
@@ -84,9 +78,7 @@ impl Distribution {
     }
 
     fn add(&mut self, other: &Self) {
-        self.histogram
-            .add(&other.histogram)
-            .expect("histograms that resize can be added");
+        self.histogram.add(&other.histogram).expect("histograms that resize can be added");
         self.sum_ns += other.sum_ns;
         self.last_ns = other.last_ns;
     }
@@ -124,26 +116,16 @@ pub struct Store {
 impl Store {
     /// An empty store for `arms` arms.
     pub fn new(arms: usize) -> Self {
-        Self {
-            phases: Vec::new(),
-            arms: vec![ArmStore::default(); arms],
-        }
+        Self { phases: Vec::new(), arms: vec![ArmStore::default(); arms] }
     }
 
     /// A phase begins at `now`, and the one before it ends.
     pub fn begin_phase(&mut self, now: Time) {
-        self.phases.push(PhaseSpan {
-            begin: now,
-            end: now,
-        });
+        self.phases.push(PhaseSpan { begin: now, end: now });
         for arm in &mut self.arms {
             arm.distributions.push(Default::default());
-            arm.steps
-                .values_mut()
-                .for_each(|steps| steps.starts.push(steps.points.len()));
-            arm.intervals
-                .values_mut()
-                .for_each(|all| all.starts.push(all.items.len()));
+            arm.steps.values_mut().for_each(|steps| steps.starts.push(steps.points.len()));
+            arm.intervals.values_mut().for_each(|all| all.starts.push(all.items.len()));
         }
     }
 
@@ -158,10 +140,9 @@ impl Store {
     pub fn span(&self, phase: Option<usize>) -> Option<PhaseSpan> {
         match phase {
             Some(index) => self.phases.get(index).cloned(),
-            None => Some(PhaseSpan {
-                begin: self.phases.first()?.begin,
-                end: self.phases.last()?.end,
-            }),
+            None => {
+                Some(PhaseSpan { begin: self.phases.first()?.begin, end: self.phases.last()?.end })
+            }
         }
     }
 }
@@ -172,10 +153,7 @@ impl ArmStore {
         if let Some(steps) = self.steps.get_mut(name) {
             steps.points.push((now, value));
         } else {
-            let steps = Steps {
-                points: vec![(now, value)],
-                starts: vec![0; phases],
-            };
+            let steps = Steps { points: vec![(now, value)], starts: vec![0; phases] };
             self.steps.insert(name.to_owned(), steps);
         }
     }
@@ -184,10 +162,7 @@ impl ArmStore {
     pub fn interval(&mut self, phases: usize, name: &'static str, interval: Interval) {
         self.intervals
             .entry(name)
-            .or_insert_with(|| Intervals {
-                items: Vec::new(),
-                starts: vec![0; phases],
-            })
+            .or_insert_with(|| Intervals { items: Vec::new(), starts: vec![0; phases] })
             .items
             .push(interval);
     }

@@ -81,10 +81,7 @@ impl Observer for View {
         };
         match &mut self.output {
             Output::Screen(screen) => screen.on_cue(cue, &self.board),
-            Output::Log(log) => log
-                .on_cue(cue, &self.board)
-                .iter()
-                .for_each(|line| print(line)),
+            Output::Log(log) => log.on_cue(cue, &self.board).iter().for_each(|line| print(line)),
             Output::Nothing => {}
         }
     }

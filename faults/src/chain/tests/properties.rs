@@ -52,13 +52,7 @@ struct Bench {
 impl Bench {
     fn new(seed: u64) -> Self {
         let link = Link::new(seed);
-        Self {
-            link,
-            now: 0,
-            pushed: Vec::new(),
-            popped: Vec::new(),
-            added: 0,
-        }
+        Self { link, now: 0, pushed: Vec::new(), popped: Vec::new(), added: 0 }
     }
 
     fn run(mut self, steps: &[Step]) -> Self {
@@ -108,54 +102,35 @@ impl Bench {
         let name = format!("toxic-{}", self.added);
         self.added += 1;
         let toxicity = Share::new(share).unwrap();
-        self.link.add(
-            self.now,
-            Toxic {
-                toxicity,
-                ..named(&name, kind)
-            },
-        );
+        self.link.add(self.now, Toxic { toxicity, ..named(&name, kind) });
     }
 
     fn name(&self, n: usize) -> Option<String> {
-        self.link
-            .faults
-            .toxics()
-            .get(n)
-            .map(|active| active.toxic.name().into_owned())
+        self.link.faults.toxics().get(n).map(|active| active.toxic.name().into_owned())
     }
 
     fn update(&mut self, n: usize, kind: ToxicKind, share: f64) {
         if let Some(name) = self.name(n) {
             let share = Share::new(share).unwrap();
-            self.link.change(self.now, |faults| {
-                faults.update(&name, share, kind).unwrap()
-            });
+            self.link.change(self.now, |faults| faults.update(&name, share, kind).unwrap());
         }
     }
 
     /// The least delay of what is pushed now: that of the toxic added first, while it is there and
     /// certain to strike.
     fn promised_by_first(&self) -> u64 {
-        let first = self
-            .link
-            .faults
-            .toxics()
-            .first()
-            .map(|active| &active.toxic);
+        let first = self.link.faults.toxics().first().map(|active| &active.toxic);
         match first.filter(|toxic| toxic.name() == "toxic-0" && toxic.toxicity == Share::ALL) {
-            Some(Toxic {
-                kind: ToxicKind::Latency(Latency { latency, jitter }),
-                ..
-            }) => latency.minus(*jitter).get(),
+            Some(Toxic { kind: ToxicKind::Latency(Latency { latency, jitter }), .. }) => {
+                latency.minus(*jitter).get()
+            }
             _ => 0,
         }
     }
 
     fn remove(&mut self, n: usize) {
         if let Some(name) = self.name(n) {
-            self.link
-                .change(self.now, |faults| drop(faults.remove(&name).unwrap()));
+            self.link.change(self.now, |faults| drop(faults.remove(&name).unwrap()));
         }
     }
 }

@@ -61,10 +61,7 @@ fn two_latencies_add_up_however_late_the_chain_is_woken() {
 
 #[test]
 fn a_toxic_acts_on_its_own_direction_only() {
-    let upstream = Toxic {
-        stream: Stream::Upstream,
-        ..named("a", latency(10, 0))
-    };
+    let upstream = Toxic { stream: Stream::Upstream, ..named("a", latency(10, 0)) };
     let link = Link::with(&[upstream]);
     assert!(link.chain.is_plain());
 }
@@ -75,21 +72,9 @@ fn a_change_never_releases_early_what_is_held() {
     type Change = fn(&mut ProxyFaults);
     let changes: [(&str, Change, u64); 5] = [
         ("nothing", |_| {}, 16),
-        (
-            "the same",
-            |faults| faults.update("a", Share::ALL, latency(10, 0)).unwrap(),
-            16,
-        ),
-        (
-            "shorter",
-            |faults| faults.update("a", Share::ALL, latency(1, 0)).unwrap(),
-            10,
-        ),
-        (
-            "longer",
-            |faults| faults.update("a", Share::ALL, latency(50, 0)).unwrap(),
-            56,
-        ),
+        ("the same", |faults| faults.update("a", Share::ALL, latency(10, 0)).unwrap(), 16),
+        ("shorter", |faults| faults.update("a", Share::ALL, latency(1, 0)).unwrap(), 10),
+        ("longer", |faults| faults.update("a", Share::ALL, latency(50, 0)).unwrap(), 56),
         ("removed", |faults| drop(faults.remove("a").unwrap()), 10),
     ];
     for (name, change, second) in changes {
@@ -162,10 +147,7 @@ fn a_chain_blocked_further_on_asks_to_be_woken_for_that() {
 #[test]
 fn toxicity_strikes_its_share_of_links_and_is_drawn_again_on_update() {
     let share = Share::new(0.25).unwrap();
-    let toxic = Toxic {
-        toxicity: share,
-        ..named("a", latency(10, 0))
-    };
+    let toxic = Toxic { toxicity: share, ..named("a", latency(10, 0)) };
     let struck = |link: &mut Link| {
         link.push(0, 1);
         link.run()[0].0 == 10
@@ -175,9 +157,7 @@ fn toxicity_strikes_its_share_of_links_and_is_drawn_again_on_update() {
         let mut link = Link::new(seed);
         link.add(0, toxic.clone());
         let before = struck(&mut link);
-        link.change(0, |faults| {
-            faults.update("a", share, latency(10, 0)).unwrap()
-        });
+        link.change(0, |faults| faults.update("a", share, latency(10, 0)).unwrap());
         let after = struck(&mut link);
         first += u32::from(before);
         changed += u32::from(after);
@@ -191,10 +171,7 @@ fn toxicity_strikes_its_share_of_links_and_is_drawn_again_on_update() {
 
 #[test]
 fn a_toxicity_of_nothing_never_strikes() {
-    let never = Toxic {
-        toxicity: Share::new(0.0).unwrap(),
-        ..named("a", latency(10, 0))
-    };
+    let never = Toxic { toxicity: Share::new(0.0).unwrap(), ..named("a", latency(10, 0)) };
     for seed in 0..100 {
         let mut link = Link::new(seed);
         link.add(0, never.clone());
@@ -211,8 +188,5 @@ fn a_toxic_added_beside_another_does_not_change_what_that_draws() {
         link.run().into_iter().map(|(at, _)| at).collect::<Vec<_>>()
     };
     let jittery = named("a", latency(1000, 500));
-    assert_eq!(
-        times(std::slice::from_ref(&jittery)),
-        times(&[jittery, named("b", latency(0, 0))])
-    );
+    assert_eq!(times(std::slice::from_ref(&jittery)), times(&[jittery, named("b", latency(0, 0))]));
 }

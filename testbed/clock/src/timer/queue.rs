@@ -21,10 +21,7 @@ pub(super) struct Queue<T> {
 impl<T> Queue<T> {
     /// Adds an entry; tells its id and whether it is now the first.
     pub(super) fn insert(&mut self, deadline: Time, entry: T) -> (AlarmId, bool) {
-        let id = AlarmId {
-            deadline,
-            sequence: self.inserted,
-        };
+        let id = AlarmId { deadline, sequence: self.inserted };
         let is_first = self.first_deadline().is_none_or(|first| deadline < first);
         self.inserted += 1;
         self.entries.insert(id, entry);
@@ -54,10 +51,7 @@ impl<T> Queue<T> {
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        Self {
-            entries: BTreeMap::new(),
-            inserted: 0,
-        }
+        Self { entries: BTreeMap::new(), inserted: 0 }
     }
 }
 

@@ -33,11 +33,7 @@ struct WakeState {
 
 impl Sleep {
     pub(super) fn new(timer: Timer, deadline: Time) -> Self {
-        Self {
-            timer,
-            deadline,
-            alarm: None,
-        }
+        Self { timer, deadline, alarm: None }
     }
 
     /// When the sleep ends.
@@ -48,9 +44,7 @@ impl Sleep {
     fn set_alarm(&mut self, waker: &Waker) {
         let wake_up = Arc::new(WakeUp::default());
         wake_up.lock().waker = Some(waker.clone());
-        let id = self
-            .timer
-            .alarm(self.deadline, Arc::clone(&wake_up) as Arc<dyn Alarm>);
+        let id = self.timer.alarm(self.deadline, Arc::clone(&wake_up) as Arc<dyn Alarm>);
         self.alarm = Some((id, wake_up));
     }
 }

@@ -57,11 +57,7 @@ fn reports(timer: &Timer, deadlines: &[Time]) -> (Receiver<(usize, Time)>, Vec<A
 
 fn block_on(mut future: std::pin::Pin<&mut Sleep>) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    while future
-        .as_mut()
-        .poll(&mut Context::from_waker(&waker))
-        .is_pending()
-    {
+    while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
         thread::park_timeout(LONG);
     }
 }
@@ -78,11 +74,7 @@ fn alarms_fire_in_order_of_deadline_then_of_setting_and_never_early() {
     for expected in [1, 3, 2, 0] {
         let (label, at) = receiver.recv_timeout(LONG).unwrap();
         assert_eq!(label, expected);
-        assert!(
-            at >= deadlines[label],
-            "{at} is before {}",
-            deadlines[label]
-        );
+        assert!(at >= deadlines[label], "{at} is before {}", deadlines[label]);
     }
 }
 
@@ -119,10 +111,7 @@ fn an_alarm_may_set_alarms() {
     }
     let timer = timer();
     let (sender, receiver) = channel();
-    timer.alarm(
-        Time::ZERO,
-        Arc::new(Again(timer.clone(), Mutex::new(sender))),
-    );
+    timer.alarm(Time::ZERO, Arc::new(Again(timer.clone(), Mutex::new(sender))));
     assert_eq!(receiver.recv_timeout(LONG).unwrap().0, 7);
 }
 

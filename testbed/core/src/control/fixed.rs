@@ -27,21 +27,12 @@ impl Law for Config {
         "a constant window: no adaptation, the yardstick for every other law";
 
     fn build(&self) -> Fixed {
-        Fixed {
-            limit: self.limit.max(1),
-        }
+        Fixed { limit: self.limit.max(1) }
     }
 
     fn invalid(&self) -> Vec<Invalid> {
         let message = "a limit of 0 admits nothing; write 1 or more".to_owned();
-        if self.limit == 0 {
-            vec![Invalid {
-                field: "limit",
-                message,
-            }]
-        } else {
-            Vec::new()
-        }
+        if self.limit == 0 { vec![Invalid { field: "limit", message }] } else { Vec::new() }
     }
 }
 

@@ -106,23 +106,11 @@ impl Law for Config {
     type Controller = Velox;
     const ABOUT: &'static str = "Velox's gradient law on windows of 8 samples; `window: integer` stalls, `double` is the fix";
     const VITALS: &'static [VitalInfo] = &[
-        vital(
-            "gradient",
-            Unit::Ratio,
-            "baseline over observed RTT, clamped to [0.5, 1]",
-        ),
-        vital(
-            "baseline_rtt",
-            Unit::Seconds,
-            "moving average of the observed RTTs, weight 0.1",
-        ),
+        vital("gradient", Unit::Ratio, "baseline over observed RTT, clamped to [0.5, 1]"),
+        vital("baseline_rtt", Unit::Seconds, "moving average of the observed RTTs, weight 0.1"),
         vital("observed_rtt", Unit::Seconds, "least of the last 8 RTTs"),
         vital("shrinks", Unit::Count, "how often the limit fell"),
-        vital(
-            "recomputations",
-            Unit::Count,
-            "how often a gradient moved the window",
-        ),
+        vital("recomputations", Unit::Count, "how often a gradient moved the window"),
     ];
 
     fn build(&self) -> Velox {
@@ -146,16 +134,8 @@ impl Law for Config {
                 invalid.push(Invalid { field, message });
             }
         };
-        refuse(
-            min < 1,
-            "min",
-            format!("min {min} is below 1; a window of 0 admits nothing"),
-        );
-        refuse(
-            min > max,
-            "min",
-            format!("min {min} is above max {max}; swap them or raise max"),
-        );
+        refuse(min < 1, "min", format!("min {min} is below 1; a window of 0 admits nothing"));
+        refuse(min > max, "min", format!("min {min} is above max {max}; swap them or raise max"));
         refuse(
             min <= max && !(min..=max).contains(&start),
             "start",
@@ -269,12 +249,7 @@ impl Velox {
         };
         self.window = stored.clamp(self.min, self.max);
         self.shrinks += u64::from(self.limit() < old_limit);
-        Decision::Updated(Update {
-            old,
-            new: self.window,
-            limit: self.limit(),
-            reason,
-        })
+        Decision::Updated(Update { old, new: self.window, limit: self.limit(), reason })
     }
 }
 

@@ -86,16 +86,11 @@ mod tests {
     fn poisson_arrivals_have_the_rate_and_the_spread() {
         let mut pace = PaceConfig::Poisson(poisson::Config { rate: at("1000/s") }).build();
         let mut rng = Streams::new(1).stream("arrivals");
-        let times: Vec<_> = (0..100_001)
-            .map(|_| pace.next(&mut rng).as_secs_f64())
-            .collect();
+        let times: Vec<_> = (0..100_001).map(|_| pace.next(&mut rng).as_secs_f64()).collect();
         let gaps: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((mean * 1000.0 - 1.0).abs() < 0.02, "mean {mean}");
-        assert!(
-            (variance.sqrt() / mean - 1.0).abs() < 0.02,
-            "exponential: deviation = mean"
-        );
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "exponential: deviation = mean");
     }
 }

@@ -37,21 +37,13 @@ impl Observer for Ledger {
         match event {
             Event::Arrived { .. } => self.arrived += 1,
             Event::Rejected { .. } => self.rejected += 1,
-            Event::Admitted {
-                in_flight,
-                limit,
-                gated,
-                waiting,
-                ..
-            } => {
+            Event::Admitted { in_flight, limit, gated, waiting, .. } => {
                 self.admitted += 1;
                 self.overfull |= *gated && u64::from(*in_flight) > *limit;
                 assert_eq!(u64::from(*in_flight), self.in_flight());
                 assert_eq!(u64::from(*waiting), self.waiting());
             }
-            Event::Finished {
-                sample, in_flight, ..
-            } => {
+            Event::Finished { sample, in_flight, .. } => {
                 self.finished += 1;
                 self.cancelled += u64::from(sample.outcome == Outcome::Cancelled);
                 assert_eq!(u64::from(*in_flight), self.in_flight());

@@ -19,30 +19,15 @@ async fn what_is_put_is_what_one_gets() {
     let rest = json!({"in_system": 0, "queued": 0, "utilisation": 0.0});
     for (put, hold_now, baseline, overhead) in [
         ("null", json!(null), json!(null), "0s"),
-        (
-            r#"{"scale":1.43}"#,
-            json!({"scale": 1.43}),
-            json!(null),
-            "0s",
-        ),
-        (
-            r#"{"latency":"14.3ms"}"#,
-            json!({"latency": "14300us"}),
-            json!(null),
-            "0s",
-        ),
+        (r#"{"scale":1.43}"#, json!({"scale": 1.43}), json!(null), "0s"),
+        (r#"{"latency":"14.3ms"}"#, json!({"latency": "14300us"}), json!(null), "0s"),
         (
             r#"{"gradient":0.7,"baseline":"40ms","at_most":"5s","overhead":"1ms"}"#,
             json!({"gradient": 0.7, "at_most": "5s"}),
             json!("40ms"),
             "1ms",
         ),
-        (
-            r#"{"gradient":0.5}"#,
-            json!({"gradient": 0.5, "at_most": "10s"}),
-            json!("40ms"),
-            "1ms",
-        ),
+        (r#"{"gradient":0.5}"#, json!({"gradient": 0.5, "at_most": "10s"}), json!("40ms"), "1ms"),
         ("{}", json!(null), json!("40ms"), "1ms"),
     ] {
         let view =
@@ -62,11 +47,7 @@ async fn a_pushed_hold_holds_and_follows_the_next_push() {
     ] {
         assert_eq!(hold(&bench, Some(put)).await.0, 200);
         let served = bench.client.call(0).await.served.unwrap();
-        assert!(
-            served.age >= Nanos::from_millis(least_ms),
-            "{put}: {}",
-            served.age
-        );
+        assert!(served.age >= Nanos::from_millis(least_ms), "{put}: {}", served.age);
     }
 }
 
@@ -82,11 +63,7 @@ async fn bad_input_changes_nothing_and_names_its_cure() {
         (r#"{"gradient":7,"baseline":"40ms"}"#, 400, "such as 0.7"),
         (r#"{"gradient":0.7}"#, 400, r#"add "baseline":"40ms""#),
         (r#"{"gradient":0.7,"baseline":"0s"}"#, 400, "above 0s"),
-        (
-            r#"{"latency":"1ms","baseline":"40ms"}"#,
-            400,
-            "gradient only",
-        ),
+        (r#"{"latency":"1ms","baseline":"40ms"}"#, 400, "gradient only"),
         (r#"{"scale":2,"overhead":"1ms"}"#, 400, "gradient only"),
         (r#"{"latency":14.3}"#, 400, "unit"),
         (r#"{"latency":"1ms","scale":2}"#, 400, "exactly one"),
@@ -112,11 +89,7 @@ async fn an_embedded_backend_has_no_admin() {
     let backend = crate::backend::Backend::start(any_port, &service, &streams, timer.clone());
     let backend = backend.await.unwrap();
     let client = crate::client::Client::new(backend.addr());
-    let bench = Bench {
-        backend,
-        client,
-        timer,
-    };
+    let bench = Bench { backend, client, timer };
     let request = b"GET /hold HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     assert_eq!(bench.raw(request).await, (200, "ok\n".into()));
 }

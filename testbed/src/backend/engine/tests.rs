@@ -11,11 +11,7 @@ const JOBS: u32 = 2000;
 
 fn engine(service: Nanos) -> Arc<Engine> {
     let service = Distribution::Constant(service);
-    let config = ServiceConfig {
-        servers: JOBS,
-        service,
-        backlog: 0,
-    };
+    let config = ServiceConfig { servers: JOBS, service, backlog: 0 };
     Engine::new(&config, &Streams::new(7), Timer::start(LiveClock::start()))
 }
 
@@ -42,29 +38,15 @@ fn one_alarm_is_set_however_often_the_next_wake_moves() {
 #[test]
 fn a_pushed_hold_waits_for_no_feed() {
     let engine = engine(Nanos::ZERO);
-    let hold = Some(Hold::Gradient {
-        gradient: 0.5,
-        at_most: HOUR,
-    });
+    let hold = Some(Hold::Gradient { gradient: 0.5, at_most: HOUR });
     let baseline = Some(Nanos::from_millis(10));
-    engine.push_hold(
-        hold,
-        Feed {
-            baseline,
-            overhead: Nanos::ZERO,
-        },
-    );
+    engine.push_hold(hold, Feed { baseline, overhead: Nanos::ZERO });
     let answers: Vec<_> = (0..JOBS).map(|_| arrive(&engine)).collect();
-    let ages = answers
-        .into_iter()
-        .map(|answer| answer.blocking_recv().unwrap().1.age);
+    let ages = answers.into_iter().map(|answer| answer.blocking_recv().unwrap().1.age);
     let ages: Vec<_> = ages.collect();
     assert!(ages.iter().all(|age| *age >= Nanos::from_millis(20)));
     // One after the other, each after the patience with the one before, would take 4 s.
-    assert!(
-        ages.iter()
-            .all(|age| *age < PATIENCE.scaled(f64::from(JOBS)))
-    );
+    assert!(ages.iter().all(|age| *age < PATIENCE.scaled(f64::from(JOBS))));
 }
 
 #[test]

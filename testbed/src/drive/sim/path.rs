@@ -101,13 +101,7 @@ impl Path {
         let link = &mut self.connections[connection];
         link.carries = Some(ticket);
         if link.up.is_plain() {
-            self.service.arrive(
-                now,
-                Call {
-                    connection,
-                    epoch: self.epoch,
-                },
-            );
+            self.service.arrive(now, Call { connection, epoch: self.epoch });
         } else {
             link.missing = REQUEST_BYTES;
             link.up.push(now, Item::Data(Chunk(REQUEST_BYTES)));
@@ -118,10 +112,7 @@ impl Path {
     pub(super) fn next_wake(&self) -> Option<Time> {
         let moves = self.moves.peek().map(|Reverse((at, _))| *at);
         let failed = self.failed.front().map(|(at, _)| *at);
-        [self.service.next_wake(), moves, failed]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.service.next_wake(), moves, failed].into_iter().flatten().min()
     }
 
     /// Does the next thing that is due at `now`; a request that came back by it, if any.
@@ -166,33 +157,20 @@ impl Path {
 
     pub(super) fn close(&mut self) -> Vec<Ticket> {
         self.service.drain();
-        let carried = self
-            .connections
-            .drain(..)
-            .filter_map(|connection| connection.carries);
-        carried
-            .chain(self.failed.drain(..).map(|(_, ticket)| ticket))
-            .collect()
+        let carried = self.connections.drain(..).filter_map(|connection| connection.carries);
+        carried.chain(self.failed.drain(..).map(|(_, ticket)| ticket)).collect()
     }
 
     fn open(&mut self, now: Time) -> usize {
         let link = |stream| {
-            let mut chain = Chain::new(
-                stream,
-                link_rng(&self.streams, &self.name, self.opened, stream),
-            );
+            let mut chain =
+                Chain::new(stream, link_rng(&self.streams, &self.name, self.opened, stream));
             chain.apply(now, &self.faults);
             chain
         };
         let (up, down) = (link(Stream::Upstream), link(Stream::Downstream));
         self.opened += 1;
-        self.connections.push(Connection {
-            up,
-            down,
-            carries: None,
-            missing: 0,
-            answer: None,
-        });
+        self.connections.push(Connection { up, down, carries: None, missing: 0, answer: None });
         self.connections.len() - 1
     }
 
@@ -202,10 +180,7 @@ impl Path {
         self.epoch += 1;
         self.idle.clear();
         self.moves.clear();
-        let carried = self
-            .connections
-            .drain(..)
-            .filter_map(|connection| connection.carries);
+        let carried = self.connections.drain(..).filter_map(|connection| connection.carries);
         self.failed.extend(carried.map(|ticket| (now, ticket)));
     }
 
@@ -215,13 +190,7 @@ impl Path {
         let mut back = None;
         while let Some(item) = connection.up.pop(now) {
             if connection.arrived(&item) {
-                self.service.arrive(
-                    now,
-                    Call {
-                        connection: index,
-                        epoch: self.epoch,
-                    },
-                );
+                self.service.arrive(now, Call { connection: index, epoch: self.epoch });
             }
         }
         while let Some(item) = connection.down.pop(now) {
@@ -238,14 +207,7 @@ impl Path {
     }
 
     fn answer(&mut self, now: Time, released: &Released<Call>) -> Option<(Ticket, Answer)> {
-        let Released {
-            job: Call {
-                connection: index,
-                epoch,
-            },
-            status,
-            served,
-        } = *released;
+        let Released { job: Call { connection: index, epoch }, status, served } = *released;
         if epoch != self.epoch {
             return None;
         }

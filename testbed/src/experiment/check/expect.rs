@@ -14,12 +14,7 @@ pub(super) fn check(
     arms: &[ArmPlan],
     problems: &mut Problems,
 ) -> Vec<Expectation> {
-    unique(
-        file.expect.iter().map(|expect| expect.id.as_str()),
-        "/expect",
-        "id",
-        problems,
-    );
+    unique(file.expect.iter().map(|expect| expect.id.as_str()), "/expect", "id", problems);
     let mut expectations = Vec::new();
     for (index, expect) in file.expect.iter().enumerate() {
         let at = format!("/expect/{index}");
@@ -34,12 +29,7 @@ pub(super) fn check(
         }
         if expect.mode.is_none_or(|mode| mode == file.run.mode) {
             let id = expect.id.clone();
-            expectations.push(Expectation {
-                id,
-                arms: speaks_of,
-                phase,
-                sentence,
-            });
+            expectations.push(Expectation { id, arms: speaks_of, phase, sentence });
         }
     }
     expectations
@@ -48,10 +38,7 @@ pub(super) fn check(
 fn sentence(expect: &ExpectFile, at: &str, problems: &mut Problems) -> Option<Sentence> {
     grammar::parse(&expect.that)
         .map_err(|error| {
-            let message = format!(
-                "{} (column {} of the sentence)",
-                error.message, error.column
-            );
+            let message = format!("{} (column {} of the sentence)", error.message, error.column);
             problems.push(Problem::at_value(format!("{at}/that"), message).with_help(error.help));
         })
         .ok()
@@ -66,13 +53,7 @@ fn speaks_of(
     let names: Vec<_> = file.arms.keys().map(String::as_str).collect();
     match &expect.arm {
         None => Some((0..names.len()).collect()),
-        Some(name) => Some(vec![resolve(
-            "arm",
-            name,
-            &names,
-            format!("{at}/arm"),
-            problems,
-        )?]),
+        Some(name) => Some(vec![resolve("arm", name, &names, format!("{at}/arm"), problems)?]),
     }
 }
 
@@ -120,9 +101,6 @@ fn unknown(name: &str, arm: &ArmPlan, at: &str) -> Problem {
     let names = series::names(&arm.controller);
     let hint = did_you_mean(name, names.iter().map(String::as_str));
     let law = arm.controller.name();
-    let message = format!(
-        "arm `{}` (law `{law}`) has no series `{name}`{hint}",
-        arm.name
-    );
+    let message = format!("arm `{}` (law `{law}`) has no series `{name}`{hint}", arm.name);
     Problem::at_value(at, message).with_help("`windtunnel list series` names them all")
 }

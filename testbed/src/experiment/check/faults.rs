@@ -15,12 +15,7 @@ pub(super) fn check(
     arms: &[ArmPlan],
     problems: &mut Problems,
 ) -> Vec<FaultPlan> {
-    unique(
-        file.faults.iter().map(|fault| fault.name.as_str()),
-        "/faults",
-        "name",
-        problems,
-    );
+    unique(file.faults.iter().map(|fault| fault.name.as_str()), "/faults", "name", problems);
     let mut plans = Vec::new();
     for (index, fault) in file.faults.iter().enumerate() {
         let at = format!("/faults/{index}");
@@ -28,13 +23,7 @@ pub(super) fn check(
         let acts_on = acts_on(file, fault, &at, problems);
         let action = action(fault, &at, problems);
         if let (Some((begin, end)), Some(arms), Some(action)) = (span, acts_on, action) {
-            plans.push(FaultPlan {
-                name: fault.name.clone(),
-                begin,
-                end,
-                arms,
-                action,
-            });
+            plans.push(FaultPlan { name: fault.name.clone(), begin, end, arms, action });
         }
     }
     if plans.len() == file.faults.len() {
@@ -109,15 +98,8 @@ fn backend_action(backend: &BackendFault, at: &str, problems: &mut Problems) -> 
 }
 
 fn rejection(reject: &Reject, at: &str, problems: &mut Problems) -> Option<Action> {
-    if let Some(calls) = reject
-        .calls
-        .as_ref()
-        .filter(|calls| calls.from >= calls.until)
-    {
-        let message = format!(
-            "calls from {} until {} are none at all",
-            calls.from, calls.until
-        );
+    if let Some(calls) = reject.calls.as_ref().filter(|calls| calls.from >= calls.until) {
+        let message = format!("calls from {} until {} are none at all", calls.from, calls.until);
         let help = "`until` is the first call after the range, so it is the greater one";
         let problem = Problem::at_key(format!("{at}/reject/calls"), message).with_help(help);
         problems.push(problem);
@@ -134,11 +116,7 @@ fn holds(plans: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
         };
         let at = format!("/faults/{index}");
         for arm in plan.arms.iter().filter_map(|arm| arms.get(*arm)) {
-            let follows = arm
-                .controller
-                .vitals()
-                .iter()
-                .any(|vital| vital.name == "baseline_rtt");
+            let follows = arm.controller.vitals().iter().any(|vital| vital.name == "baseline_rtt");
             if matches!(hold, Hold::Gradient { .. }) && !follows {
                 let law = arm.controller.name();
                 let message = format!(

@@ -26,25 +26,13 @@ pub(super) type Slip = (Range<usize>, Problem);
 /// Parts of the parser's messages, and what mostly helps.
 const CURES: [(&str, &str); 9] = [
     ("tab", "indent with spaces"),
-    (
-        "mapping values are not allowed",
-        "is the indentation right? Text with `: ` needs quotes",
-    ),
-    (
-        "simple key",
-        "the line here or the one above lacks the `: ` of `name: value`",
-    ),
+    ("mapping values are not allowed", "is the indentation right? Text with `: ` needs quotes"),
+    ("simple key", "the line here or the one above lacks the `: ` of `name: value`"),
     ("quoted scalar", "close the quotes"),
     ("flow", "close the bracket; text with `,` needs quotes here"),
-    (
-        "indentation",
-        "is a bracket open further up, or the indentation wrong?",
-    ),
+    ("indentation", "is a bracket open further up, or the indentation wrong?"),
     ("':' indicator", "is a bracket open further up?"),
-    (
-        "unexpected character",
-        "text that begins with this character needs quotes",
-    ),
+    ("unexpected character", "text that begins with this character needs quotes"),
     ("anchor", "text that begins with `*` or `&` needs quotes"),
 ];
 
@@ -67,10 +55,7 @@ pub(super) fn mapping_at_top(root: Option<Node>) -> Result<Node, Vec<Slip>> {
     let help = "begin with `version: 1` and `name: ...`";
     let (span, message) = match root {
         Some(root) if matches!(root.data, Data::Mapping(_)) => return Ok(root),
-        Some(root) => (
-            root.span,
-            "an experiment file is a mapping of fields, `name: value`",
-        ),
+        Some(root) => (root.span, "an experiment file is a mapping of fields, `name: value`"),
         None => (0..0, "the file is empty, or has comments only"),
     };
     Err(vec![slip(span, message, help)])
@@ -91,16 +76,14 @@ fn check_characters(text: &str) -> Result<(), Slip> {
         ));
     }
     let forbidden = |&(_, c): &(usize, char)| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
-    text.char_indices()
-        .find(forbidden)
-        .map_or(Ok(()), |(offset, c)| {
-            let message = format!("control character U+{:04X}", u32::from(c));
-            Err(slip(
-                offset..offset + c.len_utf8(),
-                message,
-                "remove it; in quotes, write an escape such as \"\\e\"",
-            ))
-        })
+    text.char_indices().find(forbidden).map_or(Ok(()), |(offset, c)| {
+        let message = format!("control character U+{:04X}", u32::from(c));
+        Err(slip(
+            offset..offset + c.len_utf8(),
+            message,
+            "remove it; in quotes, write an escape such as \"\\e\"",
+        ))
+    })
 }
 
 struct Loader<'t> {
@@ -117,20 +100,9 @@ struct Loader<'t> {
 
 impl<'t> Loader<'t> {
     fn new(text: &'t str) -> Self {
-        let offsets = text
-            .char_indices()
-            .map(|(offset, _)| offset)
-            .chain([text.len()])
-            .collect();
+        let offsets = text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect();
         let parser = Parser::new_from_str(text);
-        Self {
-            text,
-            parser,
-            offsets,
-            end: text.trim_end().len(),
-            nodes: 0,
-            slips: Vec::new(),
-        }
+        Self { text, parser, offsets, end: text.trim_end().len(), nodes: 0, slips: Vec::new() }
     }
 
     fn next(&mut self) -> Result<(Event<'t>, Range<usize>), Slip> {
@@ -143,10 +115,7 @@ impl<'t> Loader<'t> {
                 let offset = self.byte(error.marker().index()).min(self.end);
                 Err(syntax_error(&error, offset))
             }
-            None => Ok((
-                Event::StreamEnd,
-                self.byte(usize::MAX)..self.byte(usize::MAX),
-            )),
+            None => Ok((Event::StreamEnd, self.byte(usize::MAX)..self.byte(usize::MAX))),
         }
     }
 
@@ -184,18 +153,12 @@ impl<'t> Loader<'t> {
                     self.slips.push((span.clone(), problem));
                     Value::Null
                 });
-                Ok(Node {
-                    span,
-                    data: Data::Scalar(value),
-                })
+                Ok(Node { span, data: Data::Scalar(value) })
             }
             Event::SequenceStart(..) => self.list(&span, deeper(depth, &span)?),
             Event::MappingStart(..) => self.mapping(&span, deeper(depth, &span)?),
             // An alias: its anchor has been refused.
-            _ => Ok(Node {
-                span,
-                data: Data::Scalar(Value::Null),
-            }),
+            _ => Ok(Node { span, data: Data::Scalar(Value::Null) }),
         }
     }
 
@@ -233,11 +196,7 @@ impl<'t> Loader<'t> {
                 value.span.clone_from(&span);
             }
             if let Some(name) = name.filter(|name| self.check_new(&mut names, name, &span)) {
-                fields.push(Field {
-                    name,
-                    name_span: span,
-                    value,
-                });
+                fields.push(Field { name, name_span: span, value });
             }
         }
     }
@@ -253,15 +212,13 @@ impl<'t> Loader<'t> {
         let plain = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..));
         let Node { span, data } = self.node(event, span, depth)?;
         let (message, help) = match data {
-            Data::Scalar(Value::String(name)) if plain && name == "<<" => (
-                "merge keys are not used in experiment files".into(),
-                "write the fields out",
-            ),
+            Data::Scalar(Value::String(name)) if plain && name == "<<" => {
+                ("merge keys are not used in experiment files".into(), "write the fields out")
+            }
             Data::Scalar(Value::String(name)) => return Ok((Some(name), span)),
-            Data::Scalar(value) => (
-                format!("a field's name is text, not `{value}`"),
-                "put the name in quotes",
-            ),
+            Data::Scalar(value) => {
+                (format!("a field's name is text, not `{value}`"), "put the name in quotes")
+            }
             _ => ("a field's name is text".into(), "write `name: value`"),
         };
         self.slips.push(slip(span.clone(), message, help));
@@ -272,11 +229,7 @@ impl<'t> Loader<'t> {
         let new = names.insert(name.to_owned());
         if !new {
             let message = format!("duplicate field `{}`", short(name));
-            self.slips.push(slip(
-                span.clone(),
-                message,
-                "it stands further up too; keep one",
-            ));
+            self.slips.push(slip(span.clone(), message, "it stands further up too; keep one"));
         }
         new
     }
@@ -287,11 +240,7 @@ impl<'t> Loader<'t> {
             return Ok(());
         }
         let message = format!("more than {MAX_NODES} values and names up to here");
-        Err(slip(
-            span.clone(),
-            message,
-            "split the experiment, or describe it with fewer entries",
-        ))
+        Err(slip(span.clone(), message, "split the experiment, or describe it with fewer entries"))
     }
 
     fn refuse_extras(&mut self, event: &Event<'t>, span: &Range<usize>) {
@@ -303,11 +252,7 @@ impl<'t> Loader<'t> {
         };
         if *anchor > 0 {
             let message = "anchors and aliases are not used in experiment files";
-            self.slips.push(slip(
-                span.clone(),
-                message,
-                "write the value out in each place",
-            ));
+            self.slips.push(slip(span.clone(), message, "write the value out in each place"));
         }
         if let Some(tag) = tag {
             let message = format!("the tag `{}` has no meaning here", short(&tag.to_string()));
@@ -318,11 +263,7 @@ impl<'t> Loader<'t> {
 }
 
 fn deeper(depth: usize, span: &Range<usize>) -> Result<usize, Slip> {
-    if depth < MAX_DEPTH {
-        Ok(depth + 1)
-    } else {
-        Err(too_deep(span.clone()))
-    }
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(too_deep(span.clone())) }
 }
 
 fn too_deep(span: Range<usize>) -> Slip {
@@ -338,9 +279,6 @@ fn syntax_error(error: &ScanError, offset: usize) -> Slip {
         return too_deep(offset..offset);
     }
     let cure = CURES.iter().find(|(part, _)| info.contains(part));
-    let help = cure.map_or(
-        "check indentation, quotes and brackets around here",
-        |(_, cure)| cure,
-    );
+    let help = cure.map_or("check indentation, quotes and brackets around here", |(_, cure)| cure);
     slip(offset..offset, format!("not valid YAML: {info}"), help)
 }

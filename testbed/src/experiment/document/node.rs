@@ -39,23 +39,12 @@ pub(super) struct Found<'n> {
 impl Node {
     /// Follows a JSON pointer as far as there are fields for it.
     pub(super) fn find(&self, pointer: &str) -> Found<'_> {
-        let mut found = Found {
-            node: self,
-            key: self.span.clone(),
-            complete: true,
-        };
+        let mut found = Found { node: self, key: self.span.clone(), complete: true };
         for segment in pointer.split('/').skip(1) {
             let Some((node, key)) = found.node.child(&unescape(segment)) else {
-                return Found {
-                    complete: false,
-                    ..found
-                };
+                return Found { complete: false, ..found };
             };
-            found = Found {
-                node,
-                key,
-                complete: true,
-            };
+            found = Found { node, key, complete: true };
         }
         found
     }
@@ -92,27 +81,17 @@ impl Node {
             Data::List(items) => {
                 Data::List(items.into_iter().map(|item| item.moved_to(span)).collect())
             }
-            Data::Mapping(fields) => Data::Mapping(
-                fields
-                    .into_iter()
-                    .map(|field| field.moved_to(span))
-                    .collect(),
-            ),
+            Data::Mapping(fields) => {
+                Data::Mapping(fields.into_iter().map(|field| field.moved_to(span)).collect())
+            }
         };
-        Self {
-            span: span.clone(),
-            data,
-        }
+        Self { span: span.clone(), data }
     }
 }
 
 impl Field {
     fn moved_to(self, span: &Range<usize>) -> Self {
-        Self {
-            name_span: span.clone(),
-            value: self.value.moved_to(span),
-            ..self
-        }
+        Self { name_span: span.clone(), value: self.value.moved_to(span), ..self }
     }
 }
 

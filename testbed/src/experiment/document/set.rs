@@ -30,19 +30,13 @@ pub(super) fn apply(root: &mut Node, path: &str, value_text: &str) -> Result<Set
     let segments: Vec<&str> = dotted.split('.').collect();
     match put(root, &segments, value) {
         Ok(pointer) => Ok(Setting { pointer, text }),
-        Err(Missing {
-            pointer,
-            message,
-            there,
-        }) => {
+        Err(Missing { pointer, message, there }) => {
             let place = match pointer.strip_prefix('/') {
                 Some(path) => format!("`{}`", path.replace('/', ".")),
                 None => "the file".to_owned(),
             };
-            Err(
-                Problem::at_key(pointer, format!("`--set {text}`: {message}"))
-                    .with_help(format!("{place} has {there}")),
-            )
+            Err(Problem::at_key(pointer, format!("`--set {text}`: {message}"))
+                .with_help(format!("{place} has {there}")))
         }
     }
 }
@@ -50,10 +44,7 @@ pub(super) fn apply(root: &mut Node, path: &str, value_text: &str) -> Result<Set
 fn parse_value(setting: &str, value_text: &str) -> Result<Node, Problem> {
     match load::load(value_text) {
         Ok(Some(node)) => Ok(node),
-        Ok(None) => Ok(Node {
-            span: 0..0,
-            data: Data::Scalar(serde_json::Value::Null),
-        }),
+        Ok(None) => Ok(Node { span: 0..0, data: Data::Scalar(serde_json::Value::Null) }),
         Err(slips) => {
             let reasons: Vec<&str> = slips.iter().map(|(_, p)| p.message.as_str()).collect();
             let message = format!("`--set {setting}`: {}", reasons.join("; "));
@@ -66,10 +57,9 @@ fn child<'n>(node: &'n mut Node, segment: &str) -> Option<&'n mut Node> {
     match &mut node.data {
         Data::Scalar(_) => None,
         Data::List(items) => items.get_mut(segment.parse::<usize>().ok()?),
-        Data::Mapping(fields) => fields
-            .iter_mut()
-            .find(|field| field.name == segment)
-            .map(|field| &mut field.value),
+        Data::Mapping(fields) => {
+            fields.iter_mut().find(|field| field.name == segment).map(|field| &mut field.value)
+        }
     }
 }
 
@@ -84,10 +74,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node) -> Result<String, Missin
     match child(node, segment) {
         Some(child) => match put(child, deeper, value) {
             Ok(below) => Ok(step + &below),
-            Err(missing) => Err(Missing {
-                pointer: step + &missing.pointer,
-                ..missing
-            }),
+            Err(missing) => Err(Missing { pointer: step + &missing.pointer, ..missing }),
         },
         None if deeper.is_empty() && !segment.is_empty() => {
             add(node, segment, value).map(|()| step)
@@ -102,11 +89,7 @@ fn add(node: &mut Node, name: &str, value: Node) -> Result<(), Missing> {
         return Err(missing(node, name));
     };
     let value = value.moved_to(&name_span);
-    fields.push(Field {
-        name: name.to_owned(),
-        name_span,
-        value,
-    });
+    fields.push(Field { name: name.to_owned(), name_span, value });
     Ok(())
 }
 
@@ -123,9 +106,5 @@ fn missing(node: &Node, segment: &str) -> Missing {
         Data::List(items) => format!("the items 0 to {}", items.len() - 1),
         Data::Scalar(value) => format!("the value {value}"),
     };
-    Missing {
-        pointer: String::new(),
-        message,
-        there,
-    }
+    Missing { pointer: String::new(), message, there }
 }

@@ -31,13 +31,7 @@ fn refusals(text: &str) -> Vec<String> {
     let report = Document::parse("a.yaml", text).unwrap_err().to_json();
     let line = |p: &serde_json::Value| {
         let text = |field: &str| p[field].as_str().unwrap_or_default().to_owned();
-        format!(
-            "{}:{}: {} | {}",
-            p["line"],
-            p["column"],
-            text("message"),
-            text("help")
-        )
+        format!("{}:{}: {} | {}", p["line"], p["column"], text("message"), text("help"))
     };
     report.as_array().unwrap().iter().map(line).collect()
 }
@@ -51,10 +45,7 @@ fn a_document_keeps_values_and_order() {
     assert_eq!(json["about"], json!("Two lines.\n"));
     assert_eq!(json["load"], json!(null));
     let text = serde_yaml::to_string(&document).unwrap();
-    assert!(
-        text.starts_with("version: 1\nname: überlast\nrun:\n  mode: live\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("version: 1\nname: überlast\nrun:\n  mode: live\n"), "{text}");
 }
 
 #[test]
@@ -64,31 +55,16 @@ fn fields_are_found() {
         ("/name", At::Key, (3, 1), "name"),
         ("/name", At::Value, (3, 7), "überlast"),
         ("/run/seed", At::Value, (4, 26), "18446744073709551615"),
-        (
-            "/run",
-            At::Value,
-            (4, 6),
-            "{ mode: live, seed: 18446744073709551615 }",
-        ),
+        ("/run", At::Value, (4, 6), "{ mode: live, seed: 18446744073709551615 }"),
         ("/arms/integer", At::Value, (6, 3), "integer"),
         ("/phases/0/for", At::Key, (9, 19), "for"),
         ("/phases/1/for", At::Value, (11, 10), "1s"),
         ("/phases/0", At::Key, (9, 5), "{ name: warm, for: 3s }"),
-        (
-            "/phases/1",
-            At::Value,
-            (10, 5),
-            "name: 'storm'   # it's\n    for: 1s",
-        ),
+        ("/phases/1", At::Value, (10, 5), "name: 'storm'   # it's\n    for: 1s"),
         ("/phases/1/name", At::Value, (10, 11), "'storm'"),
         ("/about", At::Value, (12, 1), "about"),
         ("/load", At::Value, (15, 1), "load"),
-        (
-            "/arms/integer/controller/gradient/x",
-            At::Key,
-            (7, 5),
-            "controller",
-        ),
+        ("/arms/integer/controller/gradient/x", At::Key, (7, 5), "controller"),
         ("/phases/7", At::Value, (8, 1), "phases"),
     ] {
         let position = document.locate(path, at);
@@ -102,96 +78,42 @@ fn fields_are_found() {
 fn what_an_experiment_file_is_not() {
     for (text, expected) in [
         ("", "1:1: the file is empty, or has comments only"),
-        (
-            "# nothing\n",
-            "1:1: the file is empty, or has comments only",
-        ),
-        (
-            "- a\n",
-            "1:1: an experiment file is a mapping of fields, `name: value`",
-        ),
+        ("# nothing\n", "1:1: the file is empty, or has comments only"),
+        ("- a\n", "1:1: an experiment file is a mapping of fields, `name: value`"),
         ("a: 1\n---\nb: 2\n", "2:1: a second document begins here"),
         ("a: 1\n\u{7}b: 2\n", "2:1: control character U+0007"),
-        (
-            "a: &x 1\nb: 2\n",
-            "1:4: anchors and aliases are not used in experiment files",
-        ),
-        (
-            "a: 1\n<<: { b: 1 }\n",
-            "2:1: merge keys are not used in experiment files",
-        ),
-        (
-            "a: !law { b: 1 }\n",
-            "1:4: the tag `!law` has no meaning here",
-        ),
+        ("a: &x 1\nb: 2\n", "1:4: anchors and aliases are not used in experiment files"),
+        ("a: 1\n<<: { b: 1 }\n", "2:1: merge keys are not used in experiment files"),
+        ("a: !law { b: 1 }\n", "1:4: the tag `!law` has no meaning here"),
         ("a: 1\nb: 2\na: 3\n", "3:1: duplicate field `a`"),
         ("1: a\n", "1:1: a field's name is text, not `1`"),
         ("? [a]\n: b\n", "1:3: a field's name is text"),
         ("a: .inf\n", "1:4: `.inf` is not a finite number"),
         ("a:\n\tb: 1\n", "2:2: not valid YAML: tabs disallowed"),
-        (
-            "a: x\n b: 2\n",
-            "2:3: not valid YAML: mapping values are not allowed",
-        ),
-        (
-            "a: [1\n\n",
-            "1:6: not valid YAML: while parsing a flow sequence",
-        ),
-        (
-            "a: 'x\n",
-            "1:4: not valid YAML: while scanning a quoted scalar",
-        ),
-        (
-            "a: *x\n",
-            "1:4: not valid YAML: while parsing node, found unknown anchor",
-        ),
+        ("a: x\n b: 2\n", "2:3: not valid YAML: mapping values are not allowed"),
+        ("a: [1\n\n", "1:6: not valid YAML: while parsing a flow sequence"),
+        ("a: 'x\n", "1:4: not valid YAML: while scanning a quoted scalar"),
+        ("a: *x\n", "1:4: not valid YAML: while parsing node, found unknown anchor"),
     ] {
         let found = refusals(text);
-        assert!(
-            found.len() == 1 && found[0].starts_with(expected),
-            "{text:?}: {found:?}"
-        );
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{text:?}: {found:?}");
         assert!(!found[0].ends_with("| "), "{text:?} needs a cure");
     }
-    assert_eq!(
-        refusals("a: &x 1\nb: .nan\nb: 2\n3: 4\n").len(),
-        4,
-        "all at once"
-    );
+    assert_eq!(refusals("a: &x 1\nb: .nan\nb: 2\n3: 4\n").len(), 4, "all at once");
 }
 
 #[test]
 fn floods_are_refused_at_once() {
-    let level = |i| {
-        format!(
-            "l{i}: &l{i} [{}]\n",
-            vec![format!("*l{}", i - 1); 9].join(", ")
-        )
-    };
+    let level = |i| format!("l{i}: &l{i} [{}]\n", vec![format!("*l{}", i - 1); 9].join(", "));
     let bomb = "l0: &l0 [lol]\n".to_owned() + &(1..10).map(level).collect::<String>();
     let big = 1 << 20;
     for (text, expected) in [
         (bomb, "1:5: anchors and aliases are not used"),
-        (
-            "a: ".to_owned() + &"[".repeat(big - 3),
-            "1:259: mappings and lists nest deeper than 32",
-        ),
-        (
-            "- ".repeat(big / 2),
-            "1:65: mappings and lists nest deeper than 32",
-        ),
-        (
-            "? ".repeat(big / 2),
-            "1:65: mappings and lists nest deeper than 32",
-        ),
-        (
-            "a: [".to_owned() + &"1,".repeat(big / 2 - 3) + "]",
-            "1:99999: more than 50000 values",
-        ),
-        (
-            "#".repeat(big + 1),
-            "1:1: the file has 1048577 bytes; 1 MiB is the limit",
-        ),
+        ("a: ".to_owned() + &"[".repeat(big - 3), "1:259: mappings and lists nest deeper than 32"),
+        ("- ".repeat(big / 2), "1:65: mappings and lists nest deeper than 32"),
+        ("? ".repeat(big / 2), "1:65: mappings and lists nest deeper than 32"),
+        ("a: [".to_owned() + &"1,".repeat(big / 2 - 3) + "]", "1:99999: more than 50000 values"),
+        ("#".repeat(big + 1), "1:1: the file has 1048577 bytes; 1 MiB is the limit"),
     ] {
         let found = refusals(&text);
         assert!(found[0].starts_with(expected), "{found:?}");
@@ -206,12 +128,7 @@ fn values_can_be_set() {
         ("run.mode", "virtual", "/run/mode", json!("virtual")),
         ("phases[1].for", "2 s", "/phases/1/for", json!("2 s")),
         ("phases.0.name", "\"7\"", "/phases/0/name", json!("7")),
-        (
-            "load",
-            "{ open: { rate: 5/s } }",
-            "/load",
-            json!({ "open": { "rate": "5/s" } }),
-        ),
+        ("load", "{ open: { rate: 5/s } }", "/load", json!({ "open": { "rate": "5/s" } })),
         ("load.open.rate", "6/s", "/load/open/rate", json!("6/s")),
         ("run.record", "[a, b]", "/run/record", json!(["a", "b"])),
         ("load", "", "/load", json!(null)),
@@ -232,31 +149,11 @@ fn what_cannot_be_set_says_why() {
             "there is no `intger` (did you mean `integer`?)",
             "`arms` has the fields integer",
         ),
-        (
-            "run.mode.x",
-            "1",
-            "there is no `x`",
-            "`run.mode` has the value \"live\"",
-        ),
-        (
-            "phases[2].for",
-            "1s",
-            "there is no `2`",
-            "`phases` has the items 0 to 1",
-        ),
-        (
-            "phases[2]",
-            "1s",
-            "there is no `2`",
-            "`phases` has the items 0 to 1",
-        ),
+        ("run.mode.x", "1", "there is no `x`", "`run.mode` has the value \"live\""),
+        ("phases[2].for", "1s", "there is no `2`", "`phases` has the items 0 to 1"),
+        ("phases[2]", "1s", "there is no `2`", "`phases` has the items 0 to 1"),
         ("limiter.rate", "1", "there is no `limiter`", top),
-        (
-            "run..seed",
-            "1",
-            "there is no ``",
-            "`run` has the fields mode, seed",
-        ),
+        ("run..seed", "1", "there is no ``", "`run` has the fields mode, seed"),
         ("", "1", "there is no ``", top),
         (
             "run",
@@ -267,17 +164,10 @@ fn what_cannot_be_set_says_why() {
         ),
     ] {
         let problem = document.set(path, value).unwrap_err();
-        assert_eq!(
-            problem.message,
-            format!("`--set {path}={value}`: {message}")
-        );
+        assert_eq!(problem.message, format!("`--set {path}={value}`: {message}"));
         assert_eq!(problem.help.as_deref(), Some(help));
     }
-    assert_eq!(
-        document.to_json(),
-        parse(VALID).to_json(),
-        "nothing was set"
-    );
+    assert_eq!(document.to_json(), parse(VALID).to_json(), "nothing was set");
 }
 
 #[test]
@@ -288,10 +178,7 @@ fn a_problem_with_what_was_set_names_the_setting() {
     let problems =
         ["/phases/1/for", "/run/sed", "/run"].map(|path| super::Problem::at_value(path, "bad"));
     let text = Report::new(&document, problems).to_string();
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("a.yaml"))
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("a.yaml")).collect();
     assert_eq!(
         lines,
         [
@@ -304,9 +191,7 @@ fn a_problem_with_what_was_set_names_the_setting() {
 
 /// Pseudo-random numbers below `n`, the same each time.
 fn below(state: &mut u64, n: usize) -> usize {
-    *state = state
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1_442_695_040_888_963_407);
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 33) as usize % n
 }
 

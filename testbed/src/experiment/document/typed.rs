@@ -48,8 +48,7 @@ fn follow<'m>(node: &Node, message: &'m str, pointer: &mut String) -> &'m str {
         }),
         Data::Mapping(fields) => fields.iter().find_map(|field| {
             let rest = message.strip_prefix(&field.name)?;
-            rest.starts_with(['.', '[', ':'])
-                .then(|| (&field.value, escape(&field.name), rest))
+            rest.starts_with(['.', '[', ':']).then(|| (&field.value, escape(&field.name), rest))
         }),
     };
     let Some((child, segment, rest)) = step else {
@@ -82,58 +81,31 @@ mod tests {
 
     fn read(load: &str) -> Result<Arms, (String, String)> {
         let document = Document::parse("a.yaml", &format!("arms:\n  x.y:\n  - {load}\n")).unwrap();
-        document
-            .deserialize()
-            .map_err(|problem| (problem.path, problem.message))
+        document.deserialize().map_err(|problem| (problem.path, problem.message))
     }
 
     #[test]
     fn enums_are_maps_of_one_field_or_words() {
         for (text, load) in [
             ("{ closed: { clients: 3 } }", Load::Closed { clients: 3 }),
-            (
-                "{ open: { rate: 5/s } }",
-                Load::Open {
-                    rate: Rate::per_second(5.0).unwrap(),
-                },
-            ),
+            ("{ open: { rate: 5/s } }", Load::Open { rate: Rate::per_second(5.0).unwrap() }),
             ("idle", Load::Idle),
         ] {
-            assert_eq!(
-                read(text),
-                Ok(Arms {
-                    arms: [("x.y".into(), vec![load])].into()
-                })
-            );
+            assert_eq!(read(text), Ok(Arms { arms: [("x.y".into(), vec![load])].into() }));
         }
     }
 
     #[test]
     fn what_a_type_refuses_has_a_path() {
         for (text, path, message) in [
-            (
-                "{ open: { rate: 0/s } }",
-                "/arms/x.y/0/open/rate",
-                "`0/s` is not a rate; write a",
-            ),
-            (
-                "{ closed: { clients: 5000000000 } }",
-                "/arms/x.y/0/closed/clients",
-                "invalid value",
-            ),
-            (
-                "{ closed: {} }",
-                "/arms/x.y/0/closed",
-                "missing field `clients`",
-            ),
+            ("{ open: { rate: 0/s } }", "/arms/x.y/0/open/rate", "`0/s` is not a rate; write a"),
+            ("{ closed: { clients: 5000000000 } }", "/arms/x.y/0/closed/clients", "invalid value"),
+            ("{ closed: {} }", "/arms/x.y/0/closed", "missing field `clients`"),
             ("{ opn: {} }", "/arms/x.y/0", "unknown variant `opn`"),
         ] {
             let (found, reason) = read(text).unwrap_err();
             assert_eq!(found, path);
-            assert!(
-                reason.starts_with(message) && !reason.contains(" at line "),
-                "{reason}"
-            );
+            assert!(reason.starts_with(message) && !reason.contains(" at line "), "{reason}");
         }
     }
 }

@@ -51,11 +51,7 @@ impl Report {
         let count = problems.len();
         let place = |(span, problem)| (source.position(span), problem);
         let entries = problems.into_iter().take(KEPT).map(place).collect();
-        Self {
-            source,
-            entries,
-            count,
-        }
+        Self { source, entries, count }
     }
 
     /// Whether there is no problem.
@@ -101,11 +97,7 @@ impl Report {
 
     fn render_one(&self, position: &Position, problem: &Problem, colour: bool) -> String {
         let Position { line, column, .. } = position;
-        let mut text = format!(
-            "{}:{line}:{column}: {}\n",
-            self.source.name(),
-            problem.message
-        );
+        let mut text = format!("{}:{line}:{column}: {}\n", self.source.name(), problem.message);
         if colour {
             text = format!("\u{1b}[1m{}\u{1b}[0m\n", text.trim_end());
         }
@@ -121,10 +113,7 @@ impl Report {
         if !line.trim().is_empty() {
             diagnostic = diagnostic.with_label(LabeledSpan::new_with_span(None, span));
         }
-        let excerpt = Excerpt {
-            line: line.to_owned(),
-            number: position.line,
-        };
+        let excerpt = Excerpt { line: line.to_owned(), number: position.line };
         let report = miette::Report::new(diagnostic).with_source_code(excerpt);
         let mut text = String::new();
         // Rendering fails only if the label lies outside the excerpt or the text refuses to grow;
@@ -145,14 +134,8 @@ impl fmt::Display for Report {
 impl std::error::Error for Report {}
 
 fn handler(colour: bool) -> GraphicalReportHandler {
-    let theme = if colour {
-        GraphicalTheme::unicode()
-    } else {
-        GraphicalTheme::unicode_nocolor()
-    };
-    GraphicalReportHandler::new_themed(theme)
-        .with_width(WIDTH)
-        .with_links(false)
+    let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_links(false)
 }
 
 /// One line of a file. miette would show the lines around it too, or cut it at the label.
@@ -169,13 +152,7 @@ impl SourceCode for Excerpt {
         _: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let all = SourceSpan::from(0..self.line.len());
-        Ok(Box::new(MietteSpanContents::new(
-            self.line.as_bytes(),
-            all,
-            self.number - 1,
-            0,
-            1,
-        )))
+        Ok(Box::new(MietteSpanContents::new(self.line.as_bytes(), all, self.number - 1, 0, 1)))
     }
 }
 
@@ -194,10 +171,7 @@ mod tests {
     #[test]
     fn problems_come_in_order_once_and_bounded() {
         let text = report(52).to_string();
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| line.starts_with("a.yaml"))
-            .collect();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("a.yaml")).collect();
         assert_eq!(lines.len(), 50);
         assert_eq!(lines[11], "a.yaml:12:11: too small");
         assert!(

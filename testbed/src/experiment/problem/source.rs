@@ -29,10 +29,7 @@ pub struct Position {
 impl Source {
     /// A text with the name to show for it, such as its path.
     pub fn new(name: &str, text: &str) -> Self {
-        Self {
-            name: name.into(),
-            text: text.into(),
-        }
+        Self { name: name.into(), text: text.into() }
     }
 
     /// The name given to [`Source::new`].
@@ -61,29 +58,21 @@ impl Source {
 
     fn boundary(&self, offset: usize) -> usize {
         let inside = offset.min(self.text.len());
-        (0..=inside)
-            .rev()
-            .find(|&offset| self.text.is_char_boundary(offset))
-            .unwrap_or(0)
+        (0..=inside).rev().find(|&offset| self.text.is_char_boundary(offset)).unwrap_or(0)
     }
 
     /// The line at `position`, and what of the position's span lies on it, as byte offsets into
     /// the returned text. Only the part around the position, if the line is very long.
     pub(super) fn excerpt(&self, position: &Position) -> (&str, Range<usize>) {
         let start = position.span.start;
-        let line_start = self.text[..start]
-            .rfind('\n')
-            .map_or(0, |newline| newline + 1);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let lead = self.text[line_start..start].char_indices().rev().nth(LEAD);
         let from = match lead {
             Some((offset, _)) if position.column > EXCERPT => line_start + offset,
             _ => line_start,
         };
         let line = self.text[from..].lines().next().unwrap_or_default();
-        let shown = line
-            .char_indices()
-            .nth(EXCERPT)
-            .map_or(line, |(end, _)| &line[..end]);
+        let shown = line.char_indices().nth(EXCERPT).map_or(line, |(end, _)| &line[..end]);
         let end = position.span.end.min(from + shown.len()).max(start);
         (shown, start - from..end - from)
     }
@@ -104,11 +93,7 @@ mod tests {
             (1..2, (1, 1, 0..2)),
             (90..99, (3, 1, 13..13)),
         ] {
-            let Position {
-                line,
-                column,
-                span: found,
-            } = source.position(span.clone());
+            let Position { line, column, span: found } = source.position(span.clone());
             assert_eq!((line, column, found), expected, "{span:?}");
         }
     }

@@ -63,11 +63,8 @@ mod tests {
 
     #[test]
     fn quotes_are_short() {
-        for (text, quoted) in [
-            ("a b", "a b"),
-            ("two\nlines", "two…"),
-            ("one line\n", "one line"),
-        ] {
+        for (text, quoted) in [("a b", "a b"), ("two\nlines", "two…"), ("one line\n", "one line")]
+        {
             assert_eq!(short(text), quoted);
         }
         assert_eq!(short(&"é".repeat(50)), "é".repeat(40) + "…");

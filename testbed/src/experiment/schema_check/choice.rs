@@ -22,21 +22,13 @@ impl Check<'_> {
     /// Words what is wrong with a value that fits no alternative.
     pub(super) fn choice(&self, error: &ValidationError<'_>, context: &[Errors]) -> Vec<Problem> {
         let branches = self.place(error).branches(error.kind().keyword());
-        let branches: Vec<_> = branches
-            .into_iter()
-            .zip(context)
-            .filter(|(branch, _)| !branch.is_null())
-            .collect();
+        let branches: Vec<_> =
+            branches.into_iter().zip(context).filter(|(branch, _)| !branch.is_null()).collect();
         if let [(_, errors)] = branches[..] {
             return self.problems(errors);
         }
-        let names = branches
-            .iter()
-            .flat_map(|(b, _)| b.tag().into_iter().chain(b.words()));
-        let choice = Choice {
-            names: names.collect(),
-            branches,
-        };
+        let names = branches.iter().flat_map(|(b, _)| b.tag().into_iter().chain(b.words()));
+        let choice = Choice { names: names.collect(), branches };
         match error.instance().as_ref() {
             _ if choice.names.is_empty() => self.by_type(error, &choice),
             Value::Object(fields) => {
@@ -78,11 +70,7 @@ impl Check<'_> {
             })
         };
         let depth = |e: &ValidationError<'_>| e.instance_path().as_str().matches('/').count();
-        let fitting = choice
-            .branches
-            .iter()
-            .map(|(_, errors)| *errors)
-            .filter(|e| fits(e));
+        let fitting = choice.branches.iter().map(|(_, errors)| *errors).filter(|e| fits(e));
         let furthest = fitting.min_by_key(|errors| {
             let deepest = errors.iter().map(depth).max().unwrap_or(0);
             (std::cmp::Reverse(deepest), errors.len())
@@ -91,28 +79,15 @@ impl Check<'_> {
             return self.problems(errors);
         }
         let expected: Vec<String> = choice.branches.iter().map(|(b, _)| b.expected()).collect();
-        let message = format!(
-            "expected {}, found {}",
-            either(&expected),
-            found(error.instance())
-        );
-        let cures = choice
-            .branches
-            .iter()
-            .find_map(|(branch, _)| branch.description());
-        vec![Problem {
-            help: cures,
-            ..Problem::at_value(path, message)
-        }]
+        let message = format!("expected {}, found {}", either(&expected), found(error.instance()));
+        let cures = choice.branches.iter().find_map(|(branch, _)| branch.description());
+        vec![Problem { help: cures, ..Problem::at_value(path, message) }]
     }
 }
 
 impl<'s, 'e> Choice<'s, 'e> {
     fn tagged(&self, name: &str) -> Option<(Place<'s>, &'e Errors)> {
-        self.branches
-            .iter()
-            .find(|(branch, _)| branch.tag() == Some(name))
-            .copied()
+        self.branches.iter().find(|(branch, _)| branch.tag() == Some(name)).copied()
     }
 
     fn unknown_key(&self, path: &str, key: &str) -> Problem {
@@ -128,25 +103,12 @@ impl<'s, 'e> Choice<'s, 'e> {
 
     fn by_word(&self, error: &ValidationError<'_>, word: &str) -> Problem {
         let Some((branch, _)) = self.tagged(word) else {
-            let only_words = self
-                .branches
-                .iter()
-                .all(|(branch, _)| branch.tag().is_none());
-            return unknown_word(
-                error,
-                &self.names,
-                if only_words { "value" } else { "kind" },
-            );
+            let only_words = self.branches.iter().all(|(branch, _)| branch.tag().is_none());
+            return unknown_word(error, &self.names, if only_words { "value" } else { "kind" });
         };
         let fields = branch.field(word).fields();
-        Problem::at_value(
-            error.instance_path().as_str(),
-            format!("`{word}` needs fields"),
-        )
-        .with_help(format!(
-            "write `{word}: {{ ... }}` with fields: {}",
-            list(&fields)
-        ))
+        Problem::at_value(error.instance_path().as_str(), format!("`{word}` needs fields"))
+            .with_help(format!("write `{word}: {{ ... }}` with fields: {}", list(&fields)))
     }
 }
 

@@ -28,35 +28,21 @@ impl<'s> Place<'s> {
         let definition = match (segments.next(), segments.next(), segments.next()) {
             (Some(list @ ("$defs" | "definitions")), Some(name), None) => {
                 let definitions = root.get(list).and_then(Value::as_object);
-                definitions
-                    .and_then(|all| all.get_key_value(name))
-                    .map(|(name, _)| name.as_str())
+                definitions.and_then(|all| all.get_key_value(name)).map(|(name, _)| name.as_str())
             }
             _ => None,
         };
-        Self {
-            root,
-            node,
-            definition,
-        }
+        Self { root, node, definition }
     }
 
     fn inside(&self, node: &'s Value) -> Self {
-        Self {
-            root: self.root,
-            node,
-            definition: None,
-        }
-        .resolved()
+        Self { root: self.root, node, definition: None }.resolved()
     }
 
     /// Follows references, and the `allOf` of one with which schemars wraps them in draft 7.
     fn resolved(mut self) -> Self {
         for _ in 0..MAX_HOPS {
-            if let Some(target) = self
-                .text("$ref")
-                .and_then(|target| target.strip_prefix('#'))
-            {
+            if let Some(target) = self.text("$ref").and_then(|target| target.strip_prefix('#')) {
                 self = Self::at(self.root, target);
             } else if let Some([only]) = self.items("allOf") {
                 self.node = only;
@@ -86,25 +72,12 @@ impl<'s> Place<'s> {
 
     /// Names that fields of an object here may have, those that are joined in included.
     pub(super) fn fields(&self) -> Vec<&'s str> {
-        let mut names: Vec<&str> = self
-            .properties()
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(String::as_str)
-            .collect();
+        let mut names: Vec<&str> =
+            self.properties().into_iter().flat_map(Map::keys).map(String::as_str).collect();
         let reference = self.has("$ref").then(|| self.inside(self.node));
-        let joined = self
-            .items("allOf")
-            .into_iter()
-            .flatten()
-            .map(|part| self.inside(part));
+        let joined = self.items("allOf").into_iter().flatten().map(|part| self.inside(part));
         for part in reference.into_iter().chain(joined) {
-            names.extend(
-                part.properties()
-                    .into_iter()
-                    .flat_map(Map::keys)
-                    .map(String::as_str),
-            );
+            names.extend(part.properties().into_iter().flat_map(Map::keys).map(String::as_str));
         }
         names.sort_unstable();
         names.dedup();
@@ -113,15 +86,8 @@ impl<'s> Place<'s> {
 
     /// The schema of a field; an empty place if there is none.
     pub(super) fn field(&self, name: &str) -> Self {
-        let node = self
-            .properties()
-            .and_then(|all| all.get(name))
-            .unwrap_or(&Value::Null);
-        Self {
-            node,
-            definition: None,
-            ..*self
-        }
+        let node = self.properties().and_then(|all| all.get(name)).unwrap_or(&Value::Null);
+        Self { node, definition: None, ..*self }
     }
 
     /// Whether exactly one of the fields is to be chosen.
@@ -134,18 +100,14 @@ impl<'s> Place<'s> {
     pub(super) fn description(&self) -> Option<String> {
         let own = self.text("description");
         let text = own.or_else(|| self.resolved().text("description"))?;
-        let lines: Vec<&str> = text
-            .lines()
-            .take_while(|line| !line.trim().is_empty())
-            .collect();
+        let lines: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
         Some(lines.join(" "))
     }
 
     /// What texts of a fixed form are called here: `a duration`. `None` for any other schema.
     pub(super) fn quantity(&self) -> Option<String> {
         let name = self.definition.or_else(|| self.text("title"));
-        self.has("pattern")
-            .then(|| name.map_or_else(|| "valid here".into(), noun))
+        self.has("pattern").then(|| name.map_or_else(|| "valid here".into(), noun))
     }
 
     /// What values are expected here: `a whole number`, `a duration`, `text or a list`.
@@ -158,20 +120,14 @@ impl<'s> Place<'s> {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
-        let wanted = names
-            .into_iter()
-            .filter(|name| *name != "null")
-            .map(of_type);
+        let wanted = names.into_iter().filter(|name| *name != "null").map(of_type);
         either(&wanted.map(str::to_owned).collect::<Vec<_>>())
     }
 
     /// The texts that `enum` or `const` allow.
     pub(super) fn words(&self) -> Vec<&'s str> {
         let listed = self.items("enum").into_iter().flatten();
-        listed
-            .chain(self.node.get("const"))
-            .filter_map(Value::as_str)
-            .collect()
+        listed.chain(self.node.get("const")).filter_map(Value::as_str).collect()
     }
 
     /// The name of the field by which objects of this alternative are recognised: the only one
@@ -181,9 +137,7 @@ impl<'s> Place<'s> {
             return None;
         };
         let properties = self.properties()?;
-        let name = required
-            .as_str()
-            .filter(|name| properties.contains_key(*name));
+        let name = required.as_str().filter(|name| properties.contains_key(*name));
         name.filter(|_| properties.len() == 1)
     }
 
@@ -194,10 +148,6 @@ impl<'s> Place<'s> {
 
     /// The alternatives that `oneOf` or `anyOf` offer.
     pub(super) fn branches(&self, keyword: &str) -> Vec<Self> {
-        self.items(keyword)
-            .into_iter()
-            .flatten()
-            .map(|branch| self.inside(branch))
-            .collect()
+        self.items(keyword).into_iter().flatten().map(|branch| self.inside(branch)).collect()
     }
 }

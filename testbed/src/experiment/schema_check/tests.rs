@@ -101,12 +101,8 @@ load: { closed: { clients: 5 } }
 ";
 
 fn schemas() -> [Value; 2] {
-    [SchemaSettings::draft07(), SchemaSettings::draft2020_12()].map(|settings| {
-        settings
-            .into_generator()
-            .into_root_schema_for::<Experiment>()
-            .into()
-    })
+    [SchemaSettings::draft07(), SchemaSettings::draft2020_12()]
+        .map(|settings| settings.into_generator().into_root_schema_for::<Experiment>().into())
 }
 
 /// The problems of the valid file with one text replaced, as `path @at: message | help`.
@@ -117,12 +113,7 @@ fn problems(from: &str, to: &str) -> Vec<String> {
     assert_eq!(old, new, "{to}: both drafts say the same");
     let text = |p: super::Problem| {
         let at = if p.at == At::Key { "key" } else { "value" };
-        format!(
-            "{} @{at}: {} | {}",
-            p.path,
-            p.message,
-            p.help.unwrap_or_default()
-        )
+        format!("{} @{at}: {} | {}", p.path, p.message, p.help.unwrap_or_default())
     };
     new.into_iter().map(text).collect()
 }
@@ -132,10 +123,7 @@ fn a_valid_file_has_no_problems() {
     assert_eq!(problems("arms", "arms"), [""; 0]);
     for (from, to) in [
         ("{ velox: { window: integer, min: 2 } }", "off"),
-        (
-            "{ velox: { window: integer, min: 2 } }",
-            "{ fixed: { window: 3 } }",
-        ),
+        ("{ velox: { window: integer, min: 2 } }", "{ fixed: { window: 3 } }"),
         ("load: { closed: { clients: 5 } }", "load:"),
         ("for: 3s", "for: 3s, loss: 10%"),
         ("for: 3s", "for: 3s, loss: { share: 10%, length: 3 }"),
@@ -170,11 +158,7 @@ fn fields() {
             "/phases/0/fr @key: unknown field `fr` (did you mean `for`?) | fields here: for, \
              loss, measure, name",
         ),
-        (
-            "clients: 5",
-            "",
-            "/load/closed @key: missing field `clients` | add `clients`",
-        ),
+        ("clients: 5", "", "/load/closed @key: missing field `clients` | add `clients`"),
     ] {
         assert_eq!(problems(from, to), [expected]);
     }
@@ -193,11 +177,7 @@ fn values() {
             "min: 0",
             "min @value: 0 is below the minimum of 1 | Smallest window, in requests.",
         ),
-        (
-            "min: 2",
-            "min: 2, smoothing: 2.5",
-            "smoothing @value: 2.5 is above the maximum of 1 | ",
-        ),
+        ("min: 2", "min: 2, smoothing: 2.5", "smoothing @value: 2.5 is above the maximum of 1 | "),
         (
             "window: integer",
             "window: intger",
@@ -209,10 +189,7 @@ fn values() {
             "window @value: expected a name, found the number `3` | one of: integer, double",
         ),
     ] {
-        assert_eq!(
-            problems(from, to),
-            [format!("/arms/a/controller/velox/{expected}")]
-        );
+        assert_eq!(problems(from, to), [format!("/arms/a/controller/velox/{expected}")]);
     }
     for (from, to, expected) in [
         (
@@ -235,11 +212,7 @@ fn values() {
             " 3",
             "/phases @value: expected a list, found the number `3` | ",
         ),
-        (
-            "load:",
-            "tags: [a, a]\nload:",
-            "/tags @value: an entry stands twice in the list | ",
-        ),
+        ("load:", "tags: [a, a]\nload:", "/tags @value: an entry stands twice in the list | "),
         (
             "{ name: one, for: 3s }",
             "one",
@@ -278,43 +251,19 @@ fn kinds() {
             "{ fixed: { window: 1 }, velox: {} }",
             " @value: more than one kind: fixed, velox | choose one of: fixed, velox, off",
         ),
-        (
-            "{}",
-            " @value: no kind is chosen here | choose one of: fixed, velox, off",
-        ),
-        (
-            "{ off: {} }",
-            "/off @key: `off` takes no fields | write `off` alone",
-        ),
-        (
-            "fixed",
-            " @value: `fixed` needs fields | write `fixed: { ... }` with fields: window",
-        ),
+        ("{}", " @value: no kind is chosen here | choose one of: fixed, velox, off"),
+        ("{ off: {} }", "/off @key: `off` takes no fields | write `off` alone"),
+        ("fixed", " @value: `fixed` needs fields | write `fixed: { ... }` with fields: window"),
         (
             "velox",
             " @value: `velox` needs fields | write `velox: { ... }` with fields: min, smoothing, timeout, window",
         ),
-        (
-            "of",
-            " @value: unknown kind `of` (did you mean `off`?) | one of: fixed, velox, off",
-        ),
-        (
-            "3",
-            " @value: expected a name, found the number `3` | one of: fixed, velox, off",
-        ),
-        (
-            "{ fixed: { window: -1 } }",
-            "/fixed/window @value: -1 is below the minimum of 0 | ",
-        ),
-        (
-            "{ fixed: }",
-            "/fixed @value: expected a mapping, found nothing | fields here: window",
-        ),
+        ("of", " @value: unknown kind `of` (did you mean `off`?) | one of: fixed, velox, off"),
+        ("3", " @value: expected a name, found the number `3` | one of: fixed, velox, off"),
+        ("{ fixed: { window: -1 } }", "/fixed/window @value: -1 is below the minimum of 0 | "),
+        ("{ fixed: }", "/fixed @value: expected a mapping, found nothing | fields here: window"),
     ] {
-        assert_eq!(
-            problems(velox, to),
-            [format!("/arms/a/controller{expected}")]
-        );
+        assert_eq!(problems(velox, to), [format!("/arms/a/controller{expected}")]);
     }
     // Without names the type decides which alternative was meant.
     for (to, expected) in [
@@ -326,15 +275,9 @@ fn kinds() {
             "110%",
             "/phases/0/loss @value: `110%` is not a share | write a share from 0% to 100%, such as 70%",
         ),
-        (
-            "{ share: 10% }",
-            "/phases/0/loss @key: missing field `length` | add `length`",
-        ),
+        ("{ share: 10% }", "/phases/0/loss @key: missing field `length` | add `length`"),
     ] {
-        assert_eq!(
-            problems("for: 3s", &format!("for: 3s, loss: {to}")),
-            [expected]
-        );
+        assert_eq!(problems("for: 3s", &format!("for: 3s, loss: {to}")), [expected]);
     }
 }
 
@@ -382,10 +325,5 @@ experiments/demo.yaml:7:27: `10` is not a duration
 fn a_broken_schema_is_a_problem_not_a_panic() {
     let document = Document::parse("a.yaml", VALID).unwrap();
     let problems = check(&document, &serde_json::json!({ "type": 3 }));
-    assert!(
-        problems[0]
-            .message
-            .starts_with("the schema itself is broken"),
-        "{problems:?}"
-    );
+    assert!(problems[0].message.starts_with("the schema itself is broken"), "{problems:?}");
 }

@@ -68,11 +68,7 @@ pub(super) fn noun(type_name: &str) -> String {
         }
         words.extend(c.to_lowercase());
     }
-    let article = if words.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if words.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {words}")
 }
 

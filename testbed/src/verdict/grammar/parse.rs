@@ -30,11 +30,7 @@ struct Slip {
 
 impl Slip {
     fn new(offset: usize, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self {
-            offset,
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { offset, message: message.into(), help: help.into() }
     }
 }
 
@@ -57,28 +53,17 @@ impl ParserError<Input<'_>> for Slip {
 /// The first place where the text stops being a sentence, what was expected there, and a cure.
 pub fn parse(sentence: &str) -> Result<Sentence, GrammarError> {
     let mut input = Input::new(sentence);
-    whole(&mut input).map_err(
-        |Slip {
-             offset,
-             message,
-             help,
-         }| GrammarError {
-            column: sentence[..offset].chars().count() + 1,
-            message,
-            help,
-        },
-    )
+    whole(&mut input).map_err(|Slip { offset, message, help }| GrammarError {
+        column: sentence[..offset].chars().count() + 1,
+        message,
+        help,
+    })
 }
 
 fn whole(input: &mut Input<'_>) -> Parsed<Sentence> {
     let measure = measure(input)?;
     let bound = bound(input, &measure)?;
-    expect(
-        input,
-        eof,
-        "nothing more",
-        "a sentence has one bound; write a second expectation",
-    )?;
+    expect(input, eof, "nothing more", "a sentence has one bound; write a second expectation")?;
     Ok(Sentence { measure, bound })
 }
 
@@ -120,23 +105,11 @@ fn measure(input: &mut Input<'_>) -> Parsed<Measure> {
     let measure = if name == "time_to" {
         let series = series(input)?;
         let comparison = comparison(input)?;
-        Measure::TimeTo {
-            series,
-            comparison,
-            value: quantity(input)?.value,
-        }
+        Measure::TimeTo { series, comparison, value: quantity(input)?.value }
     } else {
-        Measure::Aggregate {
-            aggregate: aggregate(offset, name)?,
-            series: series(input)?,
-        }
+        Measure::Aggregate { aggregate: aggregate(offset, name)?, series: series(input)? }
     };
-    expect(
-        input,
-        ')',
-        "`)`",
-        "close the function: max(controller.window)",
-    )?;
+    expect(input, ')', "`)`", "close the function: max(controller.window)")?;
     Ok(measure)
 }
 
@@ -161,17 +134,10 @@ fn aggregate(offset: usize, name: &str) -> Parsed<Aggregate> {
 
 fn percentile(offset: usize, digits: &str) -> Parsed<Aggregate> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let percent = digits
-        .parse()
-        .ok()
-        .filter(|percent| plain && *percent > 0.0 && *percent < 100.0);
+    let percent = digits.parse().ok().filter(|percent| plain && *percent > 0.0 && *percent < 100.0);
     percent.map(Aggregate::Percentile).ok_or_else(|| {
         let message = format!("`p{digits}` is not a percentile");
-        Slip::new(
-            offset,
-            message,
-            "write p and a number above 0 and below 100, such as p99.9",
-        )
+        Slip::new(offset, message, "write p and a number above 0 and below 100, such as p99.9")
     })
 }
 
@@ -180,11 +146,7 @@ fn unknown_function(offset: usize, name: &str) -> Slip {
         Some((_, meant)) => format!(" (did you mean `{meant}`?)"),
         None => did_you_mean(name, FUNCTIONS),
     };
-    Slip::new(
-        offset,
-        format!("unknown function `{name}`{guess}"),
-        FUNCTIONS_HELP,
-    )
+    Slip::new(offset, format!("unknown function `{name}`{guess}"), FUNCTIONS_HELP)
 }
 
 fn series(input: &mut Input<'_>) -> Parsed<String> {
@@ -192,18 +154,12 @@ fn series(input: &mut Input<'_>) -> Parsed<String> {
     let (offset, name) = word(input, "a series", help)?;
     let is_word = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_lowercase())
-            && word
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
     if name.split('.').all(is_word) {
         return Ok(name.to_owned());
     }
-    Err(Slip::new(
-        offset,
-        format!("`{name}` is not the name of a series"),
-        help,
-    ))
+    Err(Slip::new(offset, format!("`{name}` is not the name of a series"), help))
 }
 
 fn comparison(input: &mut Input<'_>) -> Parsed<Comparison> {
@@ -227,23 +183,14 @@ fn bound(input: &mut Input<'_>, measure: &Measure) -> Parsed<Bound> {
     expect(input, alt(("+-", "±")), "`+-`", "write: within 11 +- 1.5")?;
     let tolerance = limit(input, measure)?;
     tolerance.check_tolerance_of(&centre)?;
-    Ok(Bound::Within {
-        centre: centre.value,
-        tolerance: tolerance.value,
-    })
+    Ok(Bound::Within { centre: centre.value, tolerance: tolerance.value })
 }
 
 fn expect_bound(input: &mut Input<'_>) -> Parsed<Comparison> {
     let help = "write `<= 2` (or <, >=, >, ==), or `within 11 +- 1.5`";
     comparison(input).map_err(|slip| {
-        let message = slip
-            .message
-            .replace("a comparison", "a comparison or `within`");
-        Slip {
-            message,
-            help: help.to_owned(),
-            ..slip
-        }
+        let message = slip.message.replace("a comparison", "a comparison or `within`");
+        Slip { message, help: help.to_owned(), ..slip }
     })
 }
 
@@ -258,15 +205,8 @@ fn limit<'s>(input: &mut Input<'s>, measure: &Measure) -> Parsed<Quantity<'s>> {
             Err(Slip::new(limit.offset, message, format!("such as {text}s")))
         }
         _ => {
-            let message = format!(
-                "time_to(...) is compared with a time; `{}` is none",
-                limit.text
-            );
-            Err(Slip::new(
-                limit.offset,
-                message,
-                "write a time, such as 15s",
-            ))
+            let message = format!("time_to(...) is compared with a time; `{}` is none", limit.text);
+            Err(Slip::new(limit.offset, message, "write a time, such as 15s"))
         }
     }
 }

@@ -4,22 +4,12 @@ const WINDOW: &str = "controller.window";
 
 fn aggregate(aggregate: Aggregate, bound: Bound) -> Sentence {
     let series = WINDOW.to_owned();
-    Sentence {
-        measure: Measure::Aggregate { aggregate, series },
-        bound,
-    }
+    Sentence { measure: Measure::Aggregate { aggregate, series }, bound }
 }
 
 fn time_to(comparison: Comparison, value: f64, bound: Bound) -> Sentence {
     let series = WINDOW.to_owned();
-    Sentence {
-        measure: Measure::TimeTo {
-            series,
-            comparison,
-            value,
-        },
-        bound,
-    }
+    Sentence { measure: Measure::TimeTo { series, comparison, value }, bound }
 }
 
 #[test]
@@ -29,31 +19,15 @@ fn sentences_read_and_write() {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
     let within = |centre, tolerance| Within { centre, tolerance };
     for (text, sentence, canonical) in [
-        (
-            "max(W) <= 2",
-            aggregate(Max, Compare(LessOrEqual, 2.0)),
-            "max(W) <= 2",
-        ),
-        (
-            "min( W )>2.5",
-            aggregate(Min, Compare(Greater, 2.5)),
-            "min(W) > 2.5",
-        ),
-        (
-            " mean (W)\n== 70% ",
-            aggregate(Mean, Compare(Equal, 0.7)),
-            "mean(W) == 0.7",
-        ),
+        ("max(W) <= 2", aggregate(Max, Compare(LessOrEqual, 2.0)), "max(W) <= 2"),
+        ("min( W )>2.5", aggregate(Min, Compare(Greater, 2.5)), "min(W) > 2.5"),
+        (" mean (W)\n== 70% ", aggregate(Mean, Compare(Equal, 0.7)), "mean(W) == 0.7"),
         (
             "last(W) within 11 +- 1.5",
             aggregate(Last, within(11.0, 1.5)),
             "last(W) within 11 +- 1.5",
         ),
-        (
-            "last(W)within 80 %±5%",
-            aggregate(Last, within(0.8, 0.05)),
-            "last(W) within 0.8 +- 0.05",
-        ),
+        ("last(W)within 80 %±5%", aggregate(Last, within(0.8, 0.05)), "last(W) within 0.8 +- 0.05"),
         (
             "p99.9(W) < 14.3ms",
             aggregate(Percentile(99.9), Compare(Less, 0.0143)),
@@ -64,16 +38,8 @@ fn sentences_read_and_write() {
             aggregate(Percentile(50.0), Compare(GreaterOrEqual, -3.0)),
             "p50(W) >= -3",
         ),
-        (
-            "max(W) <= 90 / m",
-            aggregate(Max, Compare(LessOrEqual, 1.5)),
-            "max(W) <= 1.5",
-        ),
-        (
-            "max(W) <= 0/s",
-            aggregate(Max, Compare(LessOrEqual, 0.0)),
-            "max(W) <= 0",
-        ),
+        ("max(W) <= 90 / m", aggregate(Max, Compare(LessOrEqual, 1.5)), "max(W) <= 1.5"),
+        ("max(W) <= 0/s", aggregate(Max, Compare(LessOrEqual, 0.0)), "max(W) <= 0"),
         (
             "time_to(W >= 9) <= 15s",
             time_to(GreaterOrEqual, 9.0, Compare(LessOrEqual, 15.0)),
@@ -96,11 +62,7 @@ fn sentences_read_and_write() {
 fn assert_cure(help: &str, rows: &[(&str, usize, &str)]) {
     for &(text, column, message) in rows {
         let error = parse(text).unwrap_err();
-        assert_eq!(
-            (error.column, error.message.as_str()),
-            (column, message),
-            "{text}"
-        );
+        assert_eq!((error.column, error.message.as_str()), (column, message), "{text}");
         assert_eq!(error.help, help, "{text}");
     }
 }
@@ -111,16 +73,8 @@ fn functions_and_series_are_named_when_wrong() {
         "one of: max, min, mean, last, p50 to p99.9, time_to",
         &[
             ("", 1, "expected a function, found the end"),
-            (
-                "maximum(a) <= 2",
-                1,
-                "unknown function `maximum` (did you mean `max`?)",
-            ),
-            (
-                "  median(a) <= 2",
-                3,
-                "unknown function `median` (did you mean `p50`?)",
-            ),
+            ("maximum(a) <= 2", 1, "unknown function `maximum` (did you mean `max`?)"),
+            ("  median(a) <= 2", 3, "unknown function `median` (did you mean `p50`?)"),
             ("jain(a) <= 2", 1, "unknown function `jain`"),
         ],
     );
@@ -151,31 +105,13 @@ fn bounds_are_named_when_wrong() {
     assert_cure(
         "write `<= 2` (or <, >=, >, ==), or `within 11 +- 1.5`",
         &[
-            (
-                "max(a) =< 2",
-                8,
-                "expected a comparison or `within`, found `=<`",
-            ),
-            (
-                "max(a)",
-                7,
-                "expected a comparison or `within`, found the end",
-            ),
+            ("max(a) =< 2", 8, "expected a comparison or `within`, found `=<`"),
+            ("max(a)", 7, "expected a comparison or `within`, found the end"),
         ],
     );
     for (help, text, column, message) in [
-        (
-            "one of: <=, <, >=, >, ==",
-            "time_to(a) <= 15s",
-            10,
-            "expected a comparison, found `)`",
-        ),
-        (
-            "write: within 11 +- 1.5",
-            "max(a) within 11 + 1",
-            18,
-            "expected `+-`, found `+`",
-        ),
+        ("one of: <=, <, >=, >, ==", "time_to(a) <= 15s", 10, "expected a comparison, found `)`"),
+        ("write: within 11 +- 1.5", "max(a) within 11 + 1", 18, "expected `+-`, found `+`"),
         (
             "write it without the minus",
             "max(a) within 1 ± -1",
@@ -210,21 +146,11 @@ fn numbers_and_units_are_named_when_wrong() {
         ],
     );
     let help = "units are ns, us, ms, s, m and h; %; and rates such as /s";
-    assert_cure(
-        help,
-        &[(
-            "max(a) <= 10 parsecs",
-            11,
-            "`10 parsecs` has an unknown unit",
-        )],
-    );
+    assert_cure(help, &[("max(a) <= 10 parsecs", 11, "`10 parsecs` has an unknown unit")]);
     let message = "time_to(...) is compared with a time; `15` needs a unit";
     assert_cure("such as 15s", &[("time_to(a >= 9) <= 15", 20, message)]);
     let message = "time_to(...) is compared with a time; `15%` is none";
-    assert_cure(
-        "write a time, such as 15s",
-        &[("time_to(a >= 9) <= 15%", 20, message)],
-    );
+    assert_cure("write a time, such as 15s", &[("time_to(a >= 9) <= 15%", 20, message)]);
 }
 
 #[test]
@@ -237,24 +163,11 @@ fn bounds_hold_at_their_edges() {
         (GreaterOrEqual, true),
         (Equal, true),
     ] {
-        assert_eq!(
-            Bound::Compare(comparison, 2.0).holds(2.0),
-            at_two,
-            "{comparison}"
-        );
-        assert!(
-            !Bound::Compare(comparison, 2.0).holds(f64::NAN),
-            "{comparison}"
-        );
+        assert_eq!(Bound::Compare(comparison, 2.0).holds(2.0), at_two, "{comparison}");
+        assert!(!Bound::Compare(comparison, 2.0).holds(f64::NAN), "{comparison}");
     }
-    assert!(
-        !LessOrEqual.holds(2.0_f64.next_up(), 2.0),
-        "comparisons are exact"
-    );
-    let bound = Bound::Within {
-        centre: 0.8,
-        tolerance: 0.05,
-    };
+    assert!(!LessOrEqual.holds(2.0_f64.next_up(), 2.0), "comparisons are exact");
+    let bound = Bound::Within { centre: 0.8, tolerance: 0.05 };
     for (value, holds) in [
         (0.75, true),
         (0.85, true),

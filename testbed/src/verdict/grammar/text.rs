@@ -23,11 +23,7 @@ impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Aggregate { aggregate, series } => write!(f, "{aggregate}({series})"),
-            Self::TimeTo {
-                series,
-                comparison,
-                value,
-            } => {
+            Self::TimeTo { series, comparison, value } => {
                 write!(f, "time_to({series} {comparison} {value})")
             }
         }

@@ -12,9 +12,7 @@ pub(super) struct Children {
 
 impl Children {
     pub(super) fn new(registry: &Registry) -> Self {
-        Self {
-            registry: registry.clone(),
-        }
+        Self { registry: registry.clone() }
     }
 
     pub(super) fn gauge(&self, metric: &Metric, values: &[&str]) -> Gauge {
@@ -44,14 +42,12 @@ impl Children {
 
 /// The labels go in as constant ones: series of one name with unlike values merge when gathered.
 fn opts(metric: &Metric, values: &[&str]) -> Opts {
-    assert_eq!(
-        metric.labels.len(),
-        values.len(),
-        "labels of {}",
-        metric.name
-    );
-    metric.labels.iter().zip(values).fold(
-        Opts::new(metric.name, metric.help),
-        |opts, (&label, &value)| opts.const_label(label, value),
-    )
+    assert_eq!(metric.labels.len(), values.len(), "labels of {}", metric.name);
+    metric
+        .labels
+        .iter()
+        .zip(values)
+        .fold(Opts::new(metric.name, metric.help), |opts, (&label, &value)| {
+            opts.const_label(label, value)
+        })
 }

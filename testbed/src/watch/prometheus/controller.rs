@@ -48,9 +48,7 @@ impl ControllerMetrics {
         self.window.set(update.new);
         self.limit.set(update.limit as f64);
         for vital in vitals {
-            self.gauges(vital.name)
-                .iter()
-                .for_each(|gauge| gauge.set(vital.value));
+            self.gauges(vital.name).iter().for_each(|gauge| gauge.set(vital.value));
         }
         let reason = self.bounded(update.reason);
         self.count(update.direction(), reason).inc();
@@ -75,10 +73,7 @@ impl ControllerMetrics {
             "observed_rtt" => Some(gauge(&names::CONTROLLER_RTT, &[arm, "observed"])),
             _ => None,
         };
-        [gauge(&names::VITAL, &[arm, vital])]
-            .into_iter()
-            .chain(common)
-            .collect()
+        [gauge(&names::VITAL, &[arm, vital])].into_iter().chain(common).collect()
     }
 
     fn bounded(&mut self, reason: &'static str) -> &'static str {
@@ -97,11 +92,7 @@ impl ControllerMetrics {
         let index = self.updates.iter().position(same).unwrap_or_else(|| {
             let labels = [self.arm.as_str(), direction, reason];
             let count = self.children.counter(&names::UPDATES, &labels);
-            self.updates.push(UpdateCount {
-                direction,
-                reason,
-                count,
-            });
+            self.updates.push(UpdateCount { direction, reason, count });
             self.updates.len() - 1
         });
         &self.updates[index].count

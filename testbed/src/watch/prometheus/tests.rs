@@ -9,11 +9,7 @@ use testbed_core::time::Nanos;
 use testbed_core::vitals::Vitals;
 
 const ARM: Arm = Arm(1);
-const ARRIVAL: Arrival = Arrival {
-    id: 0,
-    client: 0,
-    planned: Time::ZERO,
-};
+const ARRIVAL: Arrival = Arrival { id: 0, client: 0, planned: Time::ZERO };
 
 fn prometheus() -> Prometheus {
     let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -29,22 +25,13 @@ fn prometheus() -> Prometheus {
 
 fn text_after(events: &[Event<'_>]) -> String {
     let mut prometheus = prometheus();
-    events
-        .iter()
-        .for_each(|event| prometheus.on_event(Time::ZERO, event));
+    events.iter().for_each(|event| prometheus.on_event(Time::ZERO, event));
     render(&prometheus.registry())
 }
 
 fn assert_lines(text: &str, expected: &str) {
-    for line in expected
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
-        assert!(
-            text.lines().any(|got| got == line),
-            "{line} is missing in\n{text}"
-        );
+    for line in expected.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        assert!(text.lines().any(|got| got == line), "{line} is missing in\n{text}");
     }
 }
 
@@ -59,13 +46,7 @@ fn finished(outcome: Outcome, rtt: Nanos) -> Event<'static> {
         outcome,
         bytes: 0,
     };
-    Event::Finished {
-        arm: ARM,
-        arrival: ARRIVAL,
-        sample,
-        served: None,
-        in_flight: 3,
-    }
+    Event::Finished { arm: ARM, arrival: ARRIVAL, sample, served: None, in_flight: 3 }
 }
 
 fn admitted(wait: Nanos, waiting: u32) -> Event<'static> {
@@ -81,16 +62,7 @@ fn admitted(wait: Nanos, waiting: u32) -> Event<'static> {
 }
 
 fn updated<'a>(old: f64, new: f64, reason: &'static str, vitals: &'a Vitals) -> Event<'a> {
-    Event::Updated {
-        arm: ARM,
-        update: Update {
-            old,
-            new,
-            limit: new as u64,
-            reason,
-        },
-        vitals,
-    }
+    Event::Updated { arm: ARM, update: Update { old, new, limit: new as u64, reason }, vitals }
 }
 
 #[test]
@@ -118,11 +90,7 @@ fn a_run_that_has_not_started_shows_its_names_and_zeros() {
 #[test]
 fn phases_follow_each_other_and_faults_leave_their_edges() {
     let phase = |index| Event::Phase { index, name: "" };
-    let fault = |on| Event::Fault {
-        index: 0,
-        name: "held",
-        on,
-    };
+    let fault = |on| Event::Fault { index: 0, name: "held", on };
     let events = [phase(0), fault(true), phase(1), fault(false), fault(true)];
     assert_lines(
         &text_after(&events),
@@ -135,36 +103,23 @@ fn phases_follow_each_other_and_faults_leave_their_edges() {
         "#,
     );
     let ended = [phase(0), Event::Tick, Event::End];
-    assert_lines(
-        &text_after(&ended),
-        r#"windtunnel_phase_active{phase="healthy"} 0"#,
-    );
+    assert_lines(&text_after(&ended), r#"windtunnel_phase_active{phase="healthy"} 0"#);
 }
 
 #[test]
 fn requests_are_counted_where_they_are_decided() {
-    let arrived = Event::Arrived {
-        arm: ARM,
-        arrival: ARRIVAL,
-        lag: Nanos::from_millis(1),
-    };
+    let arrived = Event::Arrived { arm: ARM, arrival: ARRIVAL, lag: Nanos::from_millis(1) };
     let events = [
         arrived,
         arrived,
         arrived,
         arrived,
-        Event::Rejected {
-            arm: ARM,
-            arrival: ARRIVAL,
-        },
+        Event::Rejected { arm: ARM, arrival: ARRIVAL },
         admitted(Nanos::ZERO, 2),
         admitted(Nanos::from_millis(300), 1),
         finished(Outcome::Success, Nanos::from_micros(200)),
         finished(Outcome::Timeout, Nanos::from_secs(300)),
-        Event::Abandoned {
-            arm: ARM,
-            arrival: ARRIVAL,
-        },
+        Event::Abandoned { arm: ARM, arrival: ARRIVAL },
     ];
     assert_lines(
         &text_after(&events),
@@ -217,17 +172,13 @@ fn a_controller_shows_its_window_its_reasons_and_all_its_vitals() {
         windtunnel_controller_updates_total{arm="double",direction="up",reason="gradient"} 2
         "#,
     );
-    assert!(
-        !text.contains(r#"gradient_ratio{arm="integer"}"#),
-        "it has none yet"
-    );
+    assert!(!text.contains(r#"gradient_ratio{arm="integer"}"#), "it has none yet");
 }
 
 #[test]
 fn reasons_beyond_the_bound_are_counted_together() {
-    const REASONS: [&str; 18] = [
-        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r",
-    ];
+    const REASONS: [&str; 18] =
+        ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"];
     let vitals = Vitals::new();
     let text = text_after(&REASONS.map(|reason| updated(1.0, 1.0, reason, &vitals)));
     assert_lines(
@@ -243,16 +194,8 @@ fn reasons_beyond_the_bound_are_counted_together() {
 #[test]
 fn the_backend_shows_its_last_sample() {
     let events = [
-        Event::Backend {
-            arm: ARM,
-            in_system: 9,
-            queued: 4,
-            utilisation: 0.85,
-        },
-        Event::InputDone {
-            arm: ARM,
-            makespan: Nanos::from_secs(12),
-        },
+        Event::Backend { arm: ARM, in_system: 9, queued: 4, utilisation: 0.85 },
+        Event::InputDone { arm: ARM, makespan: Nanos::from_secs(12) },
     ];
     assert_lines(
         &text_after(&events),
@@ -273,42 +216,25 @@ fn every_name_is_used_with_its_type_and_help() {
     let text = text_after(&[updated(1.0, 1.0, "start", &vitals)]);
     for metric in names::ALL {
         let (name, help, kind) = (metric.name, metric.help, metric.kind.name());
-        assert_lines(
-            &text,
-            &format!("# HELP {name} {help}\n# TYPE {name} {kind}"),
-        );
+        assert_lines(&text, &format!("# HELP {name} {help}\n# TYPE {name} {kind}"));
     }
 }
 
 /// The windows after each of 200 answers of a slow backend.
 fn windows<O: Observer>(observer: &mut O) -> Vec<f64> {
-    let velox = ControllerConfig::all()
-        .into_iter()
-        .find(|law| law.name() == "velox");
+    let velox = ControllerConfig::all().into_iter().find(|law| law.name() == "velox");
     let law = velox.expect("velox is registered").build();
     let mut admission = Admission::new(Arm(0), law, 10, &FeedbackConfig::default());
     let mut now = Time::ZERO;
     let mut windows = Vec::new();
     for id in 0..200 {
-        let arrival = Arrival {
-            id,
-            client: 0,
-            planned: now,
-        };
-        admission
-            .arrive(now, arrival, observer)
-            .expect("one waits at a time");
+        let arrival = Arrival { id, client: 0, planned: now };
+        admission.arrive(now, arrival, observer).expect("one waits at a time");
         let ticket = admission.admit(now, observer).expect("none is in flight");
         let sent = now;
         now = now.after(Nanos::from_micros(10_000 + id * 100));
         let (outcome, served) = (Outcome::Success, None);
-        let answer = Answer {
-            sent,
-            end: now,
-            outcome,
-            bytes: 0,
-            served,
-        };
+        let answer = Answer { sent, end: now, outcome, bytes: 0, served };
         admission.finish(now, ticket, &answer, observer);
         windows.push(admission.controller().window());
     }

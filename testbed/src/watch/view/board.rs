@@ -63,27 +63,13 @@ impl Board {
         match *event {
             Event::Arrived { arm, .. } => self.arm(arm).waiting += 1,
             Event::Rejected { arm, .. } | Event::Abandoned { arm, .. } => self.arm(arm).left(),
-            Event::Admitted {
-                arm,
-                in_flight,
-                waiting,
-                ..
-            } => {
+            Event::Admitted { arm, in_flight, waiting, .. } => {
                 self.arm(arm).admitted(in_flight, waiting);
             }
-            Event::Finished {
-                arm,
-                ref sample,
-                in_flight,
-                ..
-            } => {
+            Event::Finished { arm, ref sample, in_flight, .. } => {
                 self.arm(arm).finished(sample.outcome, in_flight);
             }
-            Event::Updated {
-                arm,
-                ref update,
-                vitals,
-            } => self.arm(arm).updated(update, vitals),
+            Event::Updated { arm, ref update, vitals } => self.arm(arm).updated(update, vitals),
             Event::InputDone { .. } | Event::Backend { .. } => {}
             Event::Phase { name, .. } => return Some(self.enter(name)),
             Event::Fault { name, on, .. } => return Some(self.switch(name, on)),
@@ -135,8 +121,7 @@ impl ArmBoard {
 
     /// The gradient in two decimals, or a dash for a law that has none.
     pub(super) fn gradient_text(&self) -> String {
-        self.gradient
-            .map_or_else(|| "-".to_owned(), |gradient| format!("{gradient:.2}"))
+        self.gradient.map_or_else(|| "-".to_owned(), |gradient| format!("{gradient:.2}"))
     }
 
     /// A waiting request went away unserved.
@@ -169,28 +154,12 @@ mod tests {
     use testbed_core::request::{Arrival, Sample};
 
     const ARM: Arm = Arm(0);
-    const ARRIVAL: Arrival = Arrival {
-        id: 0,
-        client: 0,
-        planned: Time::ZERO,
-    };
-    const ARRIVED: Event<'_> = Event::Arrived {
-        arm: ARM,
-        arrival: ARRIVAL,
-        lag: Nanos::ZERO,
-    };
+    const ARRIVAL: Arrival = Arrival { id: 0, client: 0, planned: Time::ZERO };
+    const ARRIVED: Event<'_> = Event::Arrived { arm: ARM, arrival: ARRIVAL, lag: Nanos::ZERO };
 
     fn admitted(in_flight: u32, waiting: u32) -> Event<'static> {
         let (arm, arrival, wait) = (ARM, ARRIVAL, Nanos::ZERO);
-        Event::Admitted {
-            arm,
-            arrival,
-            wait,
-            in_flight,
-            waiting,
-            limit: 9,
-            gated: true,
-        }
+        Event::Admitted { arm, arrival, wait, in_flight, waiting, limit: 9, gated: true }
     }
 
     fn finished(outcome: Outcome, in_flight: u32) -> Event<'static> {
@@ -204,13 +173,7 @@ mod tests {
             outcome,
             bytes: 0,
         };
-        Event::Finished {
-            arm: ARM,
-            arrival: ARRIVAL,
-            sample,
-            served: None,
-            in_flight,
-        }
+        Event::Finished { arm: ARM, arrival: ARRIVAL, sample, served: None, in_flight }
     }
 
     #[test]
@@ -221,29 +184,13 @@ mod tests {
             (ARRIVED, (0, 1)),
             (ARRIVED, (0, 2)),
             (ARRIVED, (0, 3)),
-            (
-                Event::Rejected {
-                    arm: ARM,
-                    arrival: ARRIVAL,
-                },
-                (0, 2),
-            ),
+            (Event::Rejected { arm: ARM, arrival: ARRIVAL }, (0, 2)),
             (admitted(1, 1), (1, 1)),
             (finished(Outcome::Error, 0), (0, 1)),
-            (
-                Event::Abandoned {
-                    arm: ARM,
-                    arrival: ARRIVAL,
-                },
-                (0, 0),
-            ),
+            (Event::Abandoned { arm: ARM, arrival: ARRIVAL }, (0, 0)),
         ] {
             assert_eq!(board.on_event(Time::ZERO, &event), None);
-            assert_eq!(
-                (board.arms[0].in_flight, board.arms[0].waiting),
-                expected,
-                "{event:?}"
-            );
+            assert_eq!((board.arms[0].in_flight, board.arms[0].waiting), expected, "{event:?}");
         }
     }
 

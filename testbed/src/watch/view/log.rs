@@ -16,13 +16,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(live: bool) -> Self {
-        Self {
-            due: if live {
-                Time::ZERO.after(EVERY)
-            } else {
-                Time::NEVER
-            },
-        }
+        Self { due: if live { Time::ZERO.after(EVERY) } else { Time::NEVER } }
     }
 
     /// The line for this moment, if it makes one.
@@ -30,18 +24,13 @@ impl Log {
         let seconds = board.now.as_secs_f64();
         match cue {
             Cue::Phase => Some(format!("t={seconds:.1}s phase {}", board.phase)),
-            Cue::Fault { name, on } => Some(format!(
-                "t={seconds:.1}s fault {name} {}",
-                if on { "on" } else { "off" }
-            )),
+            Cue::Fault { name, on } => {
+                Some(format!("t={seconds:.1}s fault {name} {}", if on { "on" } else { "off" }))
+            }
             Cue::Tick if board.now >= self.due => {
                 self.due = next_multiple(board.now);
                 let arms: Vec<_> = board.arms.iter().map(arm_text).collect();
-                Some(format!(
-                    "t={seconds:.1}s {}  {}",
-                    board.phase,
-                    arms.join(" | ")
-                ))
+                Some(format!("t={seconds:.1}s {}  {}", board.phase, arms.join(" | ")))
             }
             Cue::Tick | Cue::End => None,
         }
@@ -80,26 +69,10 @@ mod tests {
         let mut log = Log::new(live);
         let mut vitals = Vitals::new();
         vitals.push("gradient", 0.7);
-        let update = Update {
-            old: 2.0,
-            new: 2.5,
-            limit: 2,
-            reason: "gradient",
-        };
-        let updated = Event::Updated {
-            arm: Arm(1),
-            update,
-            vitals: &vitals,
-        };
-        let phase = Event::Phase {
-            index: 0,
-            name: "degraded",
-        };
-        let fault = |on| Event::Fault {
-            index: 0,
-            name: "held",
-            on,
-        };
+        let update = Update { old: 2.0, new: 2.5, limit: 2, reason: "gradient" };
+        let updated = Event::Updated { arm: Arm(1), update, vitals: &vitals };
+        let phase = Event::Phase { index: 0, name: "degraded" };
+        let fault = |on| Event::Fault { index: 0, name: "held", on };
         let mut script = vec![(0, phase), (0, fault(true)), (300, updated)];
         script.extend((1..=7).map(|tick| (tick * 400, Event::Tick)));
         script.extend([(3_000, fault(false)), (3_000, Event::End)]);
@@ -128,11 +101,7 @@ mod tests {
 
     #[test]
     fn a_virtual_log_has_phases_and_faults_only() {
-        let expected = [
-            "t=0.0s phase degraded",
-            "t=0.0s fault held on",
-            "t=3.0s fault held off",
-        ];
+        let expected = ["t=0.0s phase degraded", "t=0.0s fault held on", "t=3.0s fault held off"];
         assert_eq!(lines(false), expected);
     }
 }

@@ -18,10 +18,7 @@ pub(super) struct Rate {
 
 impl Rate {
     pub(super) fn new() -> Self {
-        Self {
-            count: 0,
-            marks: [(Time::ZERO, 0)].into(),
-        }
+        Self { count: 0, marks: [(Time::ZERO, 0)].into() }
     }
 
     pub(super) fn add_one(&mut self) {
@@ -31,11 +28,7 @@ impl Rate {
     /// A sampling instant.
     pub(super) fn mark(&mut self, now: Time) {
         self.marks.push_back((now, self.count));
-        while self
-            .marks
-            .get(1)
-            .is_some_and(|&(at, _)| now.since(at) >= SPAN)
-        {
+        while self.marks.get(1).is_some_and(|&(at, _)| now.since(at) >= SPAN) {
             self.marks.pop_front();
         }
     }
@@ -47,11 +40,7 @@ impl Rate {
             return 0.0;
         };
         let seconds = to.since(from).as_secs_f64();
-        if seconds == 0.0 {
-            0.0
-        } else {
-            (after - before) as f64 / seconds
-        }
+        if seconds == 0.0 { 0.0 } else { (after - before) as f64 / seconds }
     }
 }
 
@@ -69,10 +58,7 @@ impl Sparkline {
     pub(super) const WIDTH: usize = 24;
 
     pub(super) fn new() -> Self {
-        Self {
-            values: VecDeque::with_capacity(Self::WIDTH),
-            top: 0.0,
-        }
+        Self { values: VecDeque::with_capacity(Self::WIDTH), top: 0.0 }
     }
 
     pub(super) fn push(&mut self, value: f64) {
@@ -85,11 +71,7 @@ impl Sparkline {
 
     /// All columns, with the newest value at the right end.
     pub(super) fn draw(&self) -> String {
-        let blocks: String = self
-            .values
-            .iter()
-            .map(|value| block(value / self.top))
-            .collect();
+        let blocks: String = self.values.iter().map(|value| block(value / self.top)).collect();
         format!("{blocks:>width$}", width = Self::WIDTH)
     }
 }

@@ -61,27 +61,15 @@ impl Screen {
 
 /// All lines, in full; what is wider than the terminal is cut off at the right.
 fn texts(board: &Board) -> Vec<String> {
-    let names = board
-        .arms
-        .iter()
-        .map(|arm| arm.name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let names = board.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
     let arms = board.arms.iter().map(|arm| arm_text(arm, names));
-    [progress_text(board), heading(names)]
-        .into_iter()
-        .chain(arms)
-        .collect()
+    [progress_text(board), heading(names)].into_iter().chain(arms).collect()
 }
 
 fn progress_text(board: &Board) -> String {
     let total = format!("{:.1}s", board.total.as_secs_f64());
     let now = format!("{:.1}s", board.now.as_secs_f64());
-    let on = if board.faults.is_empty() {
-        ""
-    } else {
-        "  with "
-    };
+    let on = if board.faults.is_empty() { "" } else { "  with " };
     format!(
         "{} {now:>width$} / {total}  {}{on}{}",
         bar(board),
@@ -100,10 +88,7 @@ fn bar(board: &Board) -> String {
 /// With names of up to ten characters, a line fits into 80 columns.
 fn heading(names: usize) -> String {
     let curve = Sparkline::WIDTH;
-    format!(
-        "{:names$} {:curve$}  window limit gradient flight waiting good/s",
-        "", ""
-    )
+    format!("{:names$} {:curve$}  window limit gradient flight waiting good/s", "", "")
 }
 
 fn arm_text(arm: &ArmBoard, names: usize) -> String {
@@ -142,49 +127,16 @@ mod tests {
         let mut board = board(Nanos::from_secs(30));
         let mut vitals = Vitals::new();
         vitals.push("gradient", 0.7);
-        let update = Update {
-            old: 2.0,
-            new: 11.0,
-            limit: 11,
-            reason: "gradient",
-        };
-        let start = Update {
-            old: 2.0,
-            new: 2.0,
-            limit: 2,
-            reason: "start",
-        };
+        let update = Update { old: 2.0, new: 11.0, limit: 11, reason: "gradient" };
+        let start = Update { old: 2.0, new: 2.0, limit: 2, reason: "start" };
         for event in [
-            Event::Updated {
-                arm: Arm(0),
-                update: start,
-                vitals: &Vitals::new(),
-            },
-            Event::Updated {
-                arm: Arm(1),
-                update: start,
-                vitals: &Vitals::new(),
-            },
+            Event::Updated { arm: Arm(0), update: start, vitals: &Vitals::new() },
+            Event::Updated { arm: Arm(1), update: start, vitals: &Vitals::new() },
             Event::Tick,
-            Event::Updated {
-                arm: Arm(1),
-                update,
-                vitals: &vitals,
-            },
-            Event::Phase {
-                index: 0,
-                name: "degraded",
-            },
-            Event::Fault {
-                index: 0,
-                name: "held",
-                on: true,
-            },
-            Event::Fault {
-                index: 1,
-                name: "storm",
-                on: true,
-            },
+            Event::Updated { arm: Arm(1), update, vitals: &vitals },
+            Event::Phase { index: 0, name: "degraded" },
+            Event::Fault { index: 0, name: "held", on: true },
+            Event::Fault { index: 1, name: "storm", on: true },
             Event::Tick,
         ] {
             board.on_event(at(9), &event);
@@ -202,22 +154,13 @@ mod tests {
 
     #[test]
     fn the_bar_stays_within_its_columns() {
-        for (now, total, full) in [
-            (0, 30, 0),
-            (29, 30, 19),
-            (30, 30, 20),
-            (90, 30, 20),
-            (1, 0, 20),
-        ] {
+        for (now, total, full) in [(0, 30, 0), (29, 30, 19), (30, 30, 20), (90, 30, 20), (1, 0, 20)]
+        {
             let mut board = board(Nanos::from_secs(total));
             board.now = at(now);
             let bar = bar(&board);
             assert_eq!(bar.chars().count(), BAR);
-            assert_eq!(
-                bar.chars().filter(|&cell| cell == '█').count(),
-                full,
-                "{now} of {total}"
-            );
+            assert_eq!(bar.chars().filter(|&cell| cell == '█').count(), full, "{now} of {total}");
         }
     }
 

@@ -20,10 +20,7 @@ impl PaceKind for Config {
     const ABOUT: &'static str = "evenly spaced arrivals";
 
     fn build(&self) -> Constant {
-        Constant {
-            gap_ns: 1e9 / self.rate.get(),
-            arrivals: 0,
-        }
+        Constant { gap_ns: 1e9 / self.rate.get(), arrivals: 0 }
     }
 
     fn rate(&self) -> Rate {

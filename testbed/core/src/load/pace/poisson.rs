@@ -22,10 +22,7 @@ impl PaceKind for Config {
     const ABOUT: &'static str = "independent arrivals with exponential gaps";
 
     fn build(&self) -> Poisson {
-        Poisson {
-            mean_gap: Nanos::from_secs_f64(1.0 / self.rate.get()),
-            at: Time::ZERO,
-        }
+        Poisson { mean_gap: Nanos::from_secs_f64(1.0 / self.rate.get()), at: Time::ZERO }
     }
 
     fn rate(&self) -> Rate {

@@ -13,9 +13,7 @@ pub(super) fn of_scalar(text: &str, span: Range<usize>, style: ScalarStyle) -> R
         ScalarStyle::DoubleQuoted => '"',
         _ => return span,
     };
-    let length = text
-        .get(span.clone())
-        .and_then(|part| quoted_length(part, quote));
+    let length = text.get(span.clone()).and_then(|part| quoted_length(part, quote));
     span.start..length.map_or(span.end, |length| span.start + length)
 }
 

@@ -38,12 +38,7 @@ pub(super) fn quantity<'s>(input: &mut Input<'s>) -> Parsed<Quantity<'s>> {
     let (text, offset) = (text.trim_end(), span.start);
     let number: f64 = number.parse().unwrap_or(f64::INFINITY);
     match in_base_units(number, unit.trim_end()) {
-        Some((value, unit)) if value.is_finite() => Ok(Quantity {
-            value,
-            unit,
-            text,
-            offset,
-        }),
+        Some((value, unit)) if value.is_finite() => Ok(Quantity { value, unit, text, offset }),
         Some(_) => Err(Slip::new(offset, format!("`{text}` is too large"), help)),
         None => {
             let message = format!("`{text}` has an unknown unit");
@@ -57,10 +52,7 @@ fn in_base_units(number: f64, unit: &str) -> Option<(f64, Unit)> {
     Some(match (unit, unit.strip_prefix('/')) {
         ("", _) => (number, Unit::None),
         ("%", _) => (number / 100.0, Unit::Share),
-        (_, Some(per)) => (
-            number / (unit_nanos(per.trim_start())? / 1e9),
-            Unit::PerSecond,
-        ),
+        (_, Some(per)) => (number / (unit_nanos(per.trim_start())? / 1e9), Unit::PerSecond),
         // Whole nanoseconds, as everywhere: 14.3ms is then exactly 0.0143.
         _ => ((number * unit_nanos(unit)?).round() / 1e9, Unit::Seconds),
     })
@@ -71,19 +63,11 @@ impl Quantity<'_> {
     pub(super) fn check_tolerance_of(&self, centre: &Quantity<'_>) -> Parsed<()> {
         if self.value < 0.0 {
             let message = format!("the tolerance `{}` is negative", self.text);
-            return Err(Slip::new(
-                self.offset,
-                message,
-                "write it without the minus",
-            ));
+            return Err(Slip::new(self.offset, message, "write it without the minus"));
         }
         if self.unit != centre.unit {
             let message = format!("`{}` and `{}` differ in unit", centre.text, self.text);
-            return Err(Slip::new(
-                self.offset,
-                message,
-                "write both with the same unit",
-            ));
+            return Err(Slip::new(self.offset, message, "write both with the same unit"));
         }
         Ok(())
     }
