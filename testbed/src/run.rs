@@ -15,7 +15,7 @@ use crate::watch::journal::Journal;
 use crate::watch::prometheus::{Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
-use crate::watch::view::{View, ViewKind};
+use crate::watch::view::View;
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -179,7 +179,7 @@ fn watched(
     let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
     let mut recorder = Recorder::new(&arms, live, run_dir.open("series.csv").map_err(failed)?);
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
-    let mut view = View::new(ViewKind::detect(options.quiet), live, arms, total(plan));
+    let mut view = (!options.quiet).then(|| View::new(live, arms, total(plan)));
     let served = (options.listen != Listen::Off).then_some(&mut prometheus);
     let ran = drive(plan, (&mut recorder, &mut journal, served, &mut view), interrupt);
     drop(view);

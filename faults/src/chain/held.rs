@@ -64,3 +64,21 @@ impl<'a, P> Output<'a, P> {
         self.rng
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_that_might_go_sooner_waits_for_those_before_it() {
+        let mut held = Held::new();
+        for (at, byte) in [(10, 1), (5, 2), (12, 3)] {
+            held.push(Time::from_nanos(at), Item::Data(byte));
+        }
+        assert_eq!(held.pop_due(Time::from_nanos(9)), None);
+        for (due, byte) in [(10, 1), (10, 2), (12, 3)] {
+            let due = Time::from_nanos(due);
+            assert_eq!(held.pop_due(Time::from_nanos(20)), Some((due, Item::Data(byte))));
+        }
+    }
+}

@@ -129,7 +129,7 @@ impl Admission {
 
     /// The next instant at which [`Admission::on_wake`] has something to do.
     pub fn next_wake(&self) -> Option<Time> {
-        [self.feedback.next_wake(), self.controller.next_wake()].into_iter().flatten().min()
+        Time::earliest([self.feedback.next_wake(), self.controller.next_wake()])
     }
 
     /// Does what is due at `now`: a drain of responses, a clock of the law.

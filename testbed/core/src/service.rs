@@ -203,7 +203,7 @@ impl<J> Service<J> {
     pub fn next_wake(&self) -> Option<Time> {
         let departure = self.departures.peek().map(|Reverse((ready, ..))| *ready);
         let held = self.held.peek().map(|Reverse((arrived, ..))| self.may_go(*arrived));
-        [departure, held].into_iter().flatten().min()
+        Time::earliest([departure, held])
     }
 
     /// The next job whose answer leaves at or before `now`.

@@ -39,6 +39,12 @@ impl Time {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// The earliest of the instants that there are.
+    pub fn earliest<const N: usize>(of: [Option<Self>; N]) -> Option<Self> {
+        let first = of.into_iter().fold(Self::NEVER, |first, at| first.min(at.unwrap_or(Self::NEVER)));
+        (first < Self::NEVER).then_some(first)
+    }
+
     /// The instant `length` later, at most [`Time::NEVER`].
     pub const fn after(self, length: Nanos) -> Self {
         Self(self.0.saturating_add(length.0))
@@ -73,7 +79,7 @@ impl Nanos {
 
     /// A length of `s` seconds, rounded to the nearest nanosecond; negative and NaN give zero.
     pub fn from_secs_f64(s: f64) -> Self {
-        Self(libm::round(s * 1e9) as u64)
+        Self(nearest(s * 1e9))
     }
 
     /// The length in nanoseconds.
@@ -103,13 +109,18 @@ impl Nanos {
 
     /// The length times `factor` (>= 0), rounded to the nearest nanosecond.
     pub fn scaled(self, factor: f64) -> Self {
-        Self(libm::round(self.0 as f64 * factor) as u64)
+        Self(nearest(self.0 as f64 * factor))
     }
 
     /// The length as [`std::time::Duration`], for calls into the standard library.
     pub const fn as_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
+}
+
+/// The nearest whole number from 0 up; NaN gives 0.
+fn nearest(value: f64) -> u64 {
+    (value + 0.5) as u64
 }
 
 impl fmt::Display for Nanos {

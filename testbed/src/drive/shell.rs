@@ -222,7 +222,7 @@ impl ArmState {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        [self.load.next_wake(), self.admission.next_wake()].into_iter().flatten().min()
+        Time::earliest([self.load.next_wake(), self.admission.next_wake()])
     }
 
     fn take_back<O: Observer>(

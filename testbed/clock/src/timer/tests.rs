@@ -29,12 +29,12 @@ impl Alarm for Gate {
     }
 }
 
-/// Unparks a thread.
-struct Unpark(thread::Thread);
+/// Reports that it was woken.
+struct Woken(Mutex<Sender<()>>);
 
-impl Wake for Unpark {
+impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        let _ = self.0.lock().unwrap().send(());
     }
 }
 
@@ -56,9 +56,10 @@ fn reports(timer: &Timer, deadlines: &[Time]) -> (Receiver<(usize, Time)>, Vec<A
 }
 
 fn block_on(mut future: std::pin::Pin<&mut Sleep>) {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let (sender, woken) = channel();
+    let waker = Waker::from(Arc::new(Woken(Mutex::new(sender))));
     while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
-        thread::park_timeout(LONG);
+        woken.recv_timeout(LONG).unwrap();
     }
 }
 

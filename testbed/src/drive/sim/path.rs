@@ -112,7 +112,7 @@ impl Path {
     pub(super) fn next_wake(&self) -> Option<Time> {
         let moves = self.moves.peek().map(|Reverse((at, _))| *at);
         let failed = self.failed.front().map(|(at, _)| *at);
-        [self.service.next_wake(), moves, failed].into_iter().flatten().min()
+        Time::earliest([self.service.next_wake(), moves, failed])
     }
 
     /// Does the next thing that is due at `now`; a request that came back by it, if any.
@@ -199,7 +199,7 @@ impl Path {
             }
         }
         let wakes = [connection.up.next_wake(), connection.down.next_wake()];
-        if let Some(at) = wakes.into_iter().flatten().min() {
+        if let Some(at) = Time::earliest(wakes) {
             self.moves.push(Reverse((at, index)));
         }
         let (status, served) = back?;
