@@ -1,0 +1,19 @@
+//! The command line, in virtual time: nothing here depends on how fast the machine is.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bad_input;
+mod determinism;
+mod exit_codes;
+mod experiments;
+mod law;
+mod list;
+mod sentences;
+mod stall;
+
+/// What was shipped with the program, by its path under `experiments/`.
+fn shipped(experiment: &str) -> String {
+    format!("{}/../experiments/{experiment}", env!("CARGO_MANIFEST_DIR"))
+}
