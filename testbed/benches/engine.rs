@@ -34,7 +34,11 @@ fn main() {
     report("windtunnel", &ours);
     let erlang = erlang_c_mean_wait();
     let off = ours.mean_wait / erlang - 1.0;
-    println!("Erlang C:    mean wait {:.4} ms; windtunnel is {:+.2} % off", erlang * 1e3, off * 1e2);
+    println!(
+        "Erlang C:    mean wait {:.4} ms; windtunnel is {:+.2} % off",
+        erlang * 1e3,
+        off * 1e2
+    );
     assert!(off.abs() <= WAIT_TOLERANCE, "the mean wait is more than 2 % off");
     let Some(theirs) = simpy() else {
         let required = std::env::var_os("WINDTUNNEL_REQUIRE").is_some();
@@ -75,10 +79,7 @@ fn engine() -> Measured {
     let cpu = cpu_seconds() - begin;
     let Outcome::Judged(verdict) = finished.outcome else { panic!("nobody interrupted it") };
     let observed = |index: usize| verdict.expectations[index].observed.expect("a value");
-    Measured {
-        requests_per_cpu_second: observed(1) / cpu,
-        mean_wait: observed(0) - MEAN_SERVICE,
-    }
+    Measured { requests_per_cpu_second: observed(1) / cpu, mean_wait: observed(0) - MEAN_SERVICE }
 }
 
 fn simpy() -> Option<Measured> {

@@ -28,6 +28,8 @@ pub enum Command {
     Law(LawArgs),
     /// List what there is: controllers, arrivals, toxics, series, metrics
     List(ListArgs),
+    /// Print the JSON Schema of experiment files, for editors
+    Schema,
     /// Run the fake backend alone, for a client of your own
     Backend(BackendArgs),
 }

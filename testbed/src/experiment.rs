@@ -15,6 +15,7 @@ use document::Document;
 use file::{File, Mode, VERSION};
 use plan::Plan;
 use problem::{Problem, Report};
+use schemars::generate::SchemaSettings;
 
 /// What the command line changes of a file.
 #[derive(Clone, Debug, Default)]
@@ -51,9 +52,10 @@ pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Repor
     check::plan(file).map_err(|problems| fail(&document, problems))
 }
 
-/// The JSON Schema of experiment files.
+/// The JSON Schema of experiment files: draft-07, which editors have understood for longest.
+/// `testbed/schema/experiment.v1.json` is a copy for them.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(File).to_value()
+    SchemaSettings::draft07().into_generator().into_root_schema_for::<File>().to_value()
 }
 
 /// A file of another version gets one message about that, not a hundred about its fields.
@@ -67,4 +69,18 @@ fn other_version(document: &Document) -> Option<Problem> {
         format!("this file is of version {version}; this program reads version {VERSION}");
     let help = format!("write `version: {VERSION}`, or use the program that belongs to the file");
     Some(Problem::at_value("/version", message).with_help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_for_editors_is_the_one_that_is_checked() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/experiment.v1.json");
+        let committed = std::fs::read_to_string(path).unwrap();
+        let committed: serde_json::Value = serde_json::from_str(&committed).unwrap();
+        let cure = "run: cargo run --release -- schema > testbed/schema/experiment.v1.json";
+        assert_eq!(committed, schema(), "{cure}");
+    }
 }

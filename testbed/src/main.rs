@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check_command(&args),
         Command::Law(args) => law_command(&args),
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
+        Command::Schema => print(&format!("{:#}\n", experiment::schema())).map(|()| 0),
         Command::Backend(args) => backend_command(args),
     };
     done.map_or_else(

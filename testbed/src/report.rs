@@ -79,15 +79,8 @@ fn expectations(out: &mut String, expectations: &[Judged]) {
             Some(phase) => format!("{} in {phase}", judged.measure),
             None => judged.measure.clone(),
         };
-        let observed = match (judged.observed, &judged.remark) {
-            (Some(value), _) => number(value),
-            (None, Some(remark)) => remark.clone(),
-            (None, None) => String::new(),
-        };
-        let detail = format!(
-            "{:ids$}  {:arms$}  {what} = {observed}, expected {}",
-            judged.id, judged.arm, judged.limit
-        );
+        let Judged { id, arm, text, .. } = judged;
+        let detail = format!("{id:ids$}  {arm:arms$}  {what} = {text}");
         line(out, class_word(judged.verdict), &detail);
     }
 }
@@ -102,12 +95,6 @@ const fn class_word(class: Class) -> &'static str {
         Class::Inconclusive => "inconclusive",
         Class::Fail => "FAIL",
     }
-}
-
-/// Up to four decimals, without trailing zeros.
-fn number(value: f64) -> String {
-    let text = format!("{value:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn millis(seconds: f64) -> String {

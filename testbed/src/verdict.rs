@@ -5,11 +5,14 @@ pub mod grammar;
 pub mod guard;
 
 use crate::experiment::plan::{Expectation, Plan};
+use crate::watch::series;
 use crate::watch::store::Store;
 use evaluate::{Observed, evaluate};
-use grammar::{Bound, Comparison, Measure};
+use grammar::{Bound, Comparison, Measure, Sentence, in_unit};
 use guard::{Breach, Generator, Held};
 use serde::Serialize;
+use testbed_core::control::ControllerConfig;
+use testbed_core::vitals::Unit;
 
 /// How a run, or one expectation, came out. Later ones are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -53,8 +56,11 @@ pub struct Judged {
     /// What there is instead of a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-    /// What it was held against.
+    /// What it was held against, in base units.
     pub limit: String,
+    /// What was observed and what was expected, as people read it.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// The outcome of a run.
@@ -85,24 +91,40 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
 }
 
 fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judged> {
-    let sentence = &expectation.sentence;
-    let judge_arm = |&arm: &usize| {
-        let observed = evaluate(store, arm, expectation.phase, &sentence.measure);
-        Judged {
-            id: expectation.id.clone(),
-            arm: plan.arms[arm].name.clone(),
-            phase: expectation.phase.map(|phase| plan.phases[phase].name.clone()),
-            measure: sentence.measure.to_string(),
-            verdict: class(observed, &sentence.bound),
-            observed: match observed {
-                Observed::Value(value) => Some(value),
-                Observed::NotWithin(_) | Observed::Nothing => None,
-            },
-            remark: remark(observed, &sentence.measure),
-            limit: sentence.bound.to_string(),
-        }
+    let judged = |&arm: &usize| judge_arm(plan, store, expectation, arm);
+    expectation.arms.iter().map(judged).collect()
+}
+
+fn judge_arm(plan: &Plan, store: &Store, expectation: &Expectation, arm: usize) -> Judged {
+    let Sentence { measure, bound } = &expectation.sentence;
+    let unit = unit(measure, &plan.arms[arm].controller);
+    let observed = evaluate(store, arm, expectation.phase, measure);
+    let (value, remark) = match observed {
+        Observed::Value(value) => (Some(value), None),
+        Observed::NotWithin(seconds) => (None, Some(format!("not within {seconds}s"))),
+        Observed::Nothing => (None, Some(format!("nothing was recorded for {measure}"))),
     };
-    expectation.arms.iter().map(judge_arm).collect()
+    let seen = value.map(|value| in_unit(value, unit)).or_else(|| remark.clone());
+    Judged {
+        id: expectation.id.clone(),
+        arm: plan.arms[arm].name.clone(),
+        phase: expectation.phase.map(|phase| plan.phases[phase].name.clone()),
+        measure: measure.to_string(),
+        verdict: class(observed, bound),
+        observed: value,
+        limit: bound.to_string(),
+        text: format!("{}, expected {}", seen.unwrap_or_default(), bound.in_unit(unit)),
+        remark,
+    }
+}
+
+fn unit(measure: &Measure, law: &ControllerConfig) -> Unit {
+    match measure {
+        Measure::TimeTo { .. } => Unit::Seconds,
+        Measure::Aggregate { series, .. } => {
+            series::find(series, law).map_or(Unit::Count, |(unit, _)| unit)
+        }
+    }
 }
 
 fn class(observed: Observed, bound: &Bound) -> Class {
@@ -118,12 +140,4 @@ fn class(observed: Observed, bound: &Bound) -> Class {
         },
     };
     if holds { Class::Pass } else { Class::Fail }
-}
-
-fn remark(observed: Observed, measure: &Measure) -> Option<String> {
-    match observed {
-        Observed::Value(_) => None,
-        Observed::NotWithin(seconds) => Some(format!("not within {seconds}s")),
-        Observed::Nothing => Some(format!("nothing was recorded for {measure}")),
-    }
 }

@@ -41,7 +41,8 @@ impl Time {
 
     /// The earliest of the instants that there are.
     pub fn earliest<const N: usize>(of: [Option<Self>; N]) -> Option<Self> {
-        let first = of.into_iter().fold(Self::NEVER, |first, at| first.min(at.unwrap_or(Self::NEVER)));
+        let first =
+            of.into_iter().fold(Self::NEVER, |first, at| first.min(at.unwrap_or(Self::NEVER)));
         (first < Self::NEVER).then_some(first)
     }
 

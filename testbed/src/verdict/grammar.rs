@@ -14,6 +14,7 @@ mod parse;
 mod text;
 
 pub use parse::parse;
+pub use text::in_unit;
 
 /// An expectation about one recorded series. Its `Display` is the canonical sentence, which reads
 /// back as the same value.
@@ -126,17 +127,6 @@ impl Bound {
                 (value - centre).abs() <= tolerance + slack
             }
         }
-    }
-}
-
-impl Sentence {
-    /// The bound as text, with the unit where the measure has one: `<= 2`, `<= 15s`.
-    pub fn limit(&self) -> String {
-        let unit = match self.measure {
-            Measure::Aggregate { .. } => "",
-            Measure::TimeTo { .. } => "s",
-        };
-        text::bound(&self.bound, unit)
     }
 }
 

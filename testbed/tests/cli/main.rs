@@ -5,6 +5,7 @@
 mod support;
 
 mod bad_input;
+mod closed_pipes;
 mod determinism;
 mod exit_codes;
 mod experiments;

@@ -131,9 +131,10 @@ fn a_virtual_run_can_be_stopped_too() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let scratch = Scratch::new();
         scratch.file("long.yaml", LONG);
-        // Longer than anybody waits, even in virtual time.
-        let args = ["run", "long.yaml", "--mode", "virtual", "--set", "phases[1].for=600h"];
-        let running = scratch.start(&args);
+        // Longer than anybody waits, even in virtual time, with little to write.
+        let long = ["--set", "phases[1].for=100h", "--set", "run.sample_every=1s"];
+        let running =
+            scratch.start(&[&["run", "long.yaml", "--mode", "virtual"][..], &long].concat());
         under_way(&scratch);
         stop(running, signal, code);
         assert_kept(&scratch.run_dir());

@@ -77,3 +77,14 @@ fn more_than_the_machine_can_do_is_not_judged() {
     let (code, verdict, _) = run(&heavy.replace("limit: 100", "limit: 1000"));
     assert_honest(code, &verdict);
 }
+
+/// The first arrival of so rare a load lies far behind the end.
+#[test]
+fn where_nothing_was_planned_nothing_is_missing() {
+    let _machine = machine();
+    let rare = LIGHT.replace("constant: { rate: 200/s }", "poisson: { rate: 0.000001/s }");
+    let rare = rare.replace("p50(backend.age) >= 5ms", "max(rpc.ok) == 0");
+    let (code, verdict, _) = run(&rare.replace("for: 3s", "for: 200ms"));
+    assert_eq!(verdict["generators"][0]["planned"], 0);
+    assert_eq!((code, &verdict["breaches"]), (0, &Value::Array(Vec::new())));
+}
