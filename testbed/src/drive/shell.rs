@@ -290,3 +290,6 @@ impl ArmFaults {
 pub fn total(plan: &Plan) -> Nanos {
     plan.phases.last().map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,8 +15,9 @@ use testbed_core::rng::Streams;
 use testbed_core::service::BackendState;
 use testbed_core::time::Time;
 
-/// More events than this at one instant, and virtual time is taken to stand still.
-const MAX_EVENTS_AT_AN_INSTANT: u64 = 20_000_000;
+/// More events than this at one instant, and virtual time is taken to stand still. The largest input
+/// that a file may have is worked off at one instant by fewer.
+const PATIENCE: u64 = 30_000_000;
 
 /// A world that is simulated.
 #[derive(Debug)]
@@ -25,13 +26,20 @@ pub struct Sim {
     paths: Vec<Path>,
     interrupt: Interrupt,
     events_at_now: u64,
+    patience: u64,
 }
 
 impl Sim {
     /// A world at its beginning, with a path for each arm.
     pub fn new(arms: &[ArmPlan], streams: &Streams, interrupt: Interrupt) -> Self {
         let paths = arms.iter().map(|arm| Path::new(arm, streams)).collect();
-        Self { now: Time::ZERO, paths, interrupt, events_at_now: 0 }
+        Self { now: Time::ZERO, paths, interrupt, events_at_now: 0, patience: PATIENCE }
+    }
+
+    /// The same world, but it takes time to stand still after `events` at one instant.
+    pub const fn with_patience(mut self, events: u64) -> Self {
+        self.patience = events;
+        self
     }
 
     fn next_due(&self) -> Option<(Time, usize)> {
@@ -44,7 +52,7 @@ impl Sim {
             (self.now, self.events_at_now) = (at, 0);
         }
         self.events_at_now += 1;
-        if self.events_at_now > MAX_EVENTS_AT_AN_INSTANT {
+        if self.events_at_now > self.patience {
             return Err(WorldError::StandsStill { at: self.now, events: self.events_at_now });
         }
         Ok(())

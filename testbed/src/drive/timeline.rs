@@ -86,3 +86,40 @@ impl Change {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Overrides, load};
+
+    #[test]
+    fn at_one_instant_faults_go_off_a_phase_begins_and_faults_go_on() {
+        let text = "version: 1\nname: t\narms: { a: { controller: { fixed: { limit: 1 } } } }\n\
+                    backend: { servers: 1, service: { constant: 1ms } }\n\
+                    load: { closed: { clients: 1 } }\n\
+                    phases: [ { name: p, for: 1s }, { name: q, for: 2s } ]\n\
+                    faults:\n\
+                    - { name: second, during: q, backend: { hold: { scale: 2 } } }\n\
+                    - { name: first, during: p, backend: { hold: { scale: 3 } } }\n";
+        let plan = load("t", text, &Overrides::default()).unwrap();
+        let mut timeline = Timeline::new(&plan);
+        let mut changes = Vec::new();
+        while !timeline.is_over() {
+            let at = timeline.next();
+            let change = timeline.take(at).unwrap();
+            changes.push((at.as_secs_f64(), change));
+        }
+        let fault = |index, on| Change::Fault { index, on };
+        let expected = [
+            (0.0, Change::Phase(0)),
+            (0.0, fault(1, true)),
+            (1.0, fault(1, false)),
+            (1.0, Change::Phase(1)),
+            (1.0, fault(0, true)),
+            (3.0, fault(0, false)),
+            (3.0, Change::End),
+        ];
+        assert_eq!(changes, expected);
+        assert!(timeline.faults_on().is_empty());
+    }
+}

@@ -139,3 +139,83 @@ fn time_to(
         None => Observed::NotWithin(span.end.since(span.begin).as_secs_f64()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::grammar::parse;
+    use testbed_core::time::Nanos;
+
+    fn secs(s: u64) -> Time {
+        Time::ZERO.after(Nanos::from_secs(s))
+    }
+
+    /// Two phases of 10 s. `controller.window` is 2 from 0 s, 4 from 5 s, 8 from 14 s;
+    /// `rpc.goodput` is 10/s and then 30/s; `rpc.latency` is 1 to 100 ms in the first phase.
+    fn store() -> Store {
+        let mut store = Store::new(1);
+        store.begin_phase(secs(0));
+        store.arms[0].step(1, secs(0), "controller.window", 2.0);
+        store.arms[0].step(1, secs(5), "controller.window", 4.0);
+        for ms in 1..=100 {
+            store.arms[0].record(PerRequest::Latency, Nanos::from_millis(ms));
+        }
+        let goodput = |begin, end, value| Interval::level(secs(begin), secs(end), value);
+        store.arms[0].interval(1, "rpc.goodput", goodput(0, 10, 10.0));
+        store.reach(secs(10));
+        store.begin_phase(secs(10));
+        store.arms[0].step(2, secs(14), "controller.window", 8.0);
+        store.arms[0].interval(2, "rpc.goodput", goodput(10, 20, 30.0));
+        store.reach(secs(20));
+        store
+    }
+
+    #[test]
+    fn sentences_over_what_was_recorded() {
+        let (whole, first, second) = (None, Some(0), Some(1));
+        let value = Observed::Value;
+        for (phase, measure, observed) in [
+            (first, "max(controller.window)", value(4.0)),
+            (second, "min(controller.window)", value(4.0)), // carried over from the first
+            (second, "last(controller.window)", value(8.0)),
+            (first, "mean(controller.window)", value(3.0)),
+            (second, "mean(controller.window)", value((4.0 * 4.0 + 6.0 * 8.0) / 10.0)),
+            (whole, "mean(controller.window)", value((5.0 * 2.0 + 9.0 * 4.0 + 6.0 * 8.0) / 20.0)),
+            (whole, "p50(controller.window)", value(4.0)),
+            (whole, "p95(controller.window)", value(8.0)),
+            (second, "mean(rpc.goodput)", value(30.0)),
+            (whole, "mean(rpc.goodput)", value(20.0)),
+            (first, "time_to(controller.window >= 2)", value(0.0)),
+            (first, "time_to(controller.window >= 4)", value(5.0)),
+            (second, "time_to(controller.window >= 8)", value(4.0)),
+            (second, "time_to(controller.window >= 9)", Observed::NotWithin(10.0)),
+            (whole, "time_to(controller.window >= 8)", value(14.0)),
+            (second, "time_to(rpc.goodput >= 20)", value(10.0)),
+            (first, "max(controller.gradient)", Observed::Nothing),
+            (second, "max(rpc.latency)", Observed::Nothing),
+        ] {
+            let bound = if measure.starts_with("time_to") { "<= 1s" } else { "<= 1" };
+            let sentence = parse(&format!("{measure} {bound}")).unwrap();
+            let got = evaluate(&store(), 0, phase, &sentence.measure);
+            assert_eq!(got, observed, "{measure} in {phase:?}");
+        }
+    }
+
+    #[test]
+    fn distributions_are_exact_to_three_digits() {
+        for (measure, milliseconds) in [
+            ("min(rpc.latency)", 1.0),
+            ("mean(rpc.latency)", 50.5),
+            ("p50(rpc.latency)", 50.0),
+            ("p99(rpc.latency)", 99.0),
+            ("max(rpc.latency)", 100.0),
+            ("last(rpc.latency)", 100.0),
+        ] {
+            let sentence = parse(&format!("{measure} < 1s")).unwrap();
+            let Observed::Value(got) = evaluate(&store(), 0, None, &sentence.measure) else {
+                panic!("{measure} has a value");
+            };
+            assert!((got * 1e3 / milliseconds - 1.0).abs() < 1e-3, "{measure} is {got}");
+        }
+    }
+}

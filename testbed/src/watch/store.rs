@@ -80,7 +80,9 @@ impl Distribution {
     fn add(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("histograms that resize can be added");
         self.sum_ns += other.sum_ns;
-        self.last_ns = other.last_ns;
+        if !other.histogram.is_empty() {
+            self.last_ns = other.last_ns;
+        }
     }
 }
 

@@ -1,0 +1,153 @@
+//! The shell in the simulated world: faults on the way, ends of runs, conservation.
+
+use super::*;
+use crate::drive::interrupt::Interrupt;
+use crate::drive::sim::Sim;
+use crate::experiment::{Overrides, load};
+
+/// Counts what a run did.
+#[derive(Default, Debug)]
+struct Count {
+    arrived: u64,
+    admitted: u64,
+    outcomes: [u64; Outcome::ALL.len()],
+    abandoned: u64,
+    rtts: Vec<(Time, Nanos)>,
+    faults: Vec<(String, bool)>,
+    makespan: Option<Nanos>,
+    ended: bool,
+}
+
+impl Observer for Count {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        assert!(!self.ended, "nothing follows the end");
+        match event {
+            Event::Arrived { .. } => self.arrived += 1,
+            Event::Admitted { .. } => self.admitted += 1,
+            Event::Finished { sample, .. } => {
+                self.outcomes[sample.outcome as usize] += 1;
+                self.rtts.push((now, sample.rtt()));
+            }
+            Event::Abandoned { .. } => self.abandoned += 1,
+            Event::Fault { name, on, .. } => self.faults.push(((*name).to_owned(), *on)),
+            Event::InputDone { makespan, .. } => self.makespan = Some(*makespan),
+            Event::End => self.ended = true,
+            _ => {}
+        }
+    }
+}
+
+impl Count {
+    fn of(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize]
+    }
+}
+
+fn plan(rest: &str) -> Plan {
+    let text = format!(
+        "version: 1\nname: test\narms: {{ one: {{ controller: {{ fixed: {{ limit: 4 }} }} }} }}\n\
+         backend: {{ servers: 8, service: {{ constant: 10ms }} }}\n{rest}"
+    );
+    load("test", &text, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"))
+}
+
+fn run(plan: &Plan, interrupt: Interrupt) -> (Result<Ending, WorldError>, Count) {
+    let mut count = Count::default();
+    let sim = Sim::new(&plan.arms, &Streams::new(plan.seed), interrupt).with_patience(100_000);
+    let ending = Shell::new(plan, sim, &mut count).run();
+    (ending, count)
+}
+
+fn complete(rest: &str) -> Count {
+    let (ending, count) = run(&plan(rest), Interrupt::default());
+    assert_eq!(ending.unwrap(), Ending::Complete);
+    assert!(count.ended);
+    let finished: u64 = count.outcomes.iter().sum();
+    assert_eq!(finished, count.admitted, "every ticket ended");
+    assert_eq!(count.arrived, count.admitted + count.abandoned, "nothing was lost");
+    count
+}
+
+const CLOSED: &str = "load: { closed: { clients: 6 } }\n";
+const PHASES: &str =
+    "phases: [ { name: a, for: 1s }, { name: b, for: 1s }, { name: c, for: 1s } ]\n";
+
+#[test]
+fn a_window_of_4_does_400_a_second_of_10_ms() {
+    let count = complete(&format!("{CLOSED}{PHASES}"));
+    assert_eq!(count.of(Outcome::Success), 4 * 300);
+    assert_eq!((count.of(Outcome::Cancelled), count.abandoned), (4, 2), "six clients at the end");
+}
+
+#[test]
+fn a_latency_toxic_adds_to_every_round_trip_of_its_phase_and_no_other() {
+    let fault = "faults: [ { name: far, during: b, toxic: { latency: { latency: 5ms } } } ]\n";
+    let count = complete(&format!("{CLOSED}{PHASES}{fault}"));
+    let within = |phase: u64| {
+        let bounds =
+            (Nanos::from_millis(phase * 1000 + 20), Nanos::from_millis(phase * 1000 + 1000));
+        let inside =
+            move |at: &Time| *at > Time::ZERO.after(bounds.0) && *at < Time::ZERO.after(bounds.1);
+        count.rtts.iter().filter(move |(at, _)| inside(at)).map(|(_, rtt)| rtt.get())
+    };
+    assert!(within(0).all(|ns| ns == 10_000_000));
+    assert!(within(1).all(|ns| ns == 15_000_000));
+    assert!(within(2).all(|ns| ns == 10_000_000));
+    assert_eq!(count.faults, [("far".to_owned(), true), ("far".to_owned(), false)]);
+}
+
+#[test]
+fn a_proxy_that_is_down_fails_what_is_under_way_and_what_comes() {
+    let fault = "faults: [ { name: cut, during: b, proxy: down } ]\n";
+    let load = "load: { closed: { clients: 6, think: { constant: 1ms } } }\n";
+    let count = complete(&format!("{load}{PHASES}{fault}"));
+    let failed: Vec<_> = count.rtts.iter().filter(|(_, rtt)| rtt.get() < 10_000_000).collect();
+    assert!(count.of(Outcome::Error) > 100, "clients go on trying");
+    assert!(failed.iter().all(|(at, _)| *at >= Time::ZERO.after(Nanos::from_secs(1))));
+    let last_second = Time::ZERO.after(Nanos::from_millis(2020));
+    let end = Time::ZERO.after(Nanos::from_secs(3));
+    let recovered = count.rtts.iter().filter(|(at, _)| *at > last_second && *at < end);
+    assert!(
+        recovered.clone().count() > 200
+            && recovered.clone().all(|(_, rtt)| rtt.get() == 10_000_000)
+    );
+}
+
+#[test]
+fn a_flushed_input_takes_one_round_trip_and_a_gated_one_several() {
+    for (end_of_input, round_trips) in [("gated", 3), ("flush", 1)] {
+        let load = format!("load: {{ input: {{ requests: 12, end_of_input: {end_of_input} }} }}\n");
+        // The eight servers are enough for all but four of a flush: those wait for the second turn.
+        let expected = if end_of_input == "flush" { 2 } else { round_trips };
+        let count = complete(&format!("{load}{PHASES}"));
+        assert_eq!(count.makespan, Some(Nanos::from_millis(10 * expected)), "{end_of_input}");
+    }
+}
+
+#[test]
+fn clients_that_think_ask_after_their_thought() {
+    let load = "load: { closed: { clients: 4, think: { constant: 10ms } } }\n";
+    let count = complete(&format!("{load}{PHASES}"));
+    assert_eq!(count.of(Outcome::Success), 4 * 150);
+}
+
+#[test]
+fn an_interrupted_run_heals_its_faults_and_ends_every_ticket() {
+    let fault = "faults: [ { name: far, toxic: { latency: { latency: 5ms } } } ]\n";
+    let interrupt = Interrupt::default();
+    interrupt.raise(Signal::Interrupt);
+    let (ending, count) = run(&plan(&format!("{CLOSED}{PHASES}{fault}")), interrupt);
+    assert_eq!(ending.unwrap(), Ending::Interrupted(Signal::Interrupt));
+    assert_eq!(count.faults, [("far".to_owned(), true), ("far".to_owned(), false)]);
+    assert_eq!(count.of(Outcome::Cancelled), count.admitted);
+    assert!(count.ended);
+}
+
+#[test]
+fn time_that_stands_still_is_an_error_and_no_hang() {
+    // A proxy that is down answers in 100 us, rejections in 0s pass the check only with a range.
+    let fault = "faults: [ { name: spin, backend: { reject: { status: 429, after: 0s, calls: { from: 0, until: 18446744073709551615 } } } } ]\n";
+    let (ending, count) = run(&plan(&format!("{CLOSED}{PHASES}{fault}")), Interrupt::default());
+    assert!(matches!(ending, Err(WorldError::StandsStill { .. })));
+    assert!(count.ended, "tickets have ended even so");
+}
