@@ -76,6 +76,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn clients_that_would_spin_are_refused() {
+        let file = |service: &str, think: &str, reject: &str| {
+            format!(
+                "version: 1\nname: t\narms: {{ a: {{ controller: {{ fixed: {{ limit: 1 }} }} }} }}\n\
+                 backend: {{ servers: 1, service: {service} }}\n\
+                 load: {{ closed: {{ clients: 1 {think} }} }}\nphases: [ {{ name: p, for: 1s }} ]\n\
+                 faults: [ {{ name: f, backend: {{ reject: {{ status: 429, {reject} }} }} }} ]\n"
+            )
+        };
+        let (some, none) = ("{ constant: 1ms }", "{ constant: 0s }");
+        let think = ", think: { constant: 1ms }";
+        for (service, think, reject, accepted) in [
+            (some, "", "after: 1ms", true),
+            (some, "", "after: 0s", false),
+            (some, think, "after: 0s", true),
+            (none, "", "after: 1ms", false),
+            (none, think, "after: 1ms", true),
+        ] {
+            let loaded = load("t", &file(service, think, reject), &Overrides::default());
+            assert_eq!(loaded.is_ok(), accepted, "{service} {think} {reject}");
+        }
+    }
+
+    #[test]
     fn the_schema_for_editors_is_the_one_that_is_checked() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/experiment.v1.json");
         let committed = std::fs::read_to_string(path).unwrap();

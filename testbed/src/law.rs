@@ -5,7 +5,7 @@ use crate::experiment::problem::Report;
 use crate::experiment::schema_check;
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
 use serde::Deserialize;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 use testbed_core::control::ControllerConfig;
 use testbed_core::request::{Outcome, Sample};
 use testbed_core::time::{Nanos, Time};
@@ -28,6 +28,16 @@ pub enum LawError {
         /// What there is.
         header: String,
     },
+    /// A row has too few or too many cells.
+    #[error("line {line}: the row has {cells} cells, the header {header}")]
+    Width {
+        /// The line in the file.
+        line: u64,
+        /// Cells in the row.
+        cells: usize,
+        /// Cells in the header.
+        header: usize,
+    },
     /// A cell cannot be read.
     #[error("line {line}: `{cell}` in column `{column}` {cure}")]
     Cell {
@@ -43,6 +53,21 @@ pub enum LawError {
 }
 
 const NEEDED: &str = "Needed: rtt_ns. Optional: op (sample or error), start_ns, inflight, dropped";
+
+impl LawError {
+    /// Whether it only means that nobody reads the output any more.
+    pub fn is_deaf(&self) -> bool {
+        let kind = match self {
+            Self::Io(error) => error.kind(),
+            Self::Csv(error) => match error.kind() {
+                csv::ErrorKind::Io(error) => error.kind(),
+                _ => return false,
+            },
+            Self::Column { .. } | Self::Width { .. } | Self::Cell { .. } => return false,
+        };
+        kind == std::io::ErrorKind::BrokenPipe
+    }
+}
 
 /// A law as `law` takes it on the command line.
 #[derive(Deserialize)]
@@ -89,14 +114,15 @@ pub fn drive(
     mut output: impl Write,
 ) -> Result<(), LawError> {
     let comments = copy_comments(&mut input, &mut output)?;
-    let mut reader = ReaderBuilder::new().comment(Some(b'#')).from_reader(input);
+    let mut reader = ReaderBuilder::new().comment(Some(b'#')).flexible(true).from_reader(input);
     let mut writer = WriterBuilder::new().from_writer(output);
     let columns = Columns::find(reader.headers()?)?;
     append(&mut writer, reader.headers()?, ["limit".into(), "window".into()])?;
     let mut controller = law.build();
     let (mut record, mut clock) = (StringRecord::new(), Time::ZERO);
     while reader.read_record(&mut record)? {
-        let line = record.position().map_or(0, csv::Position::line) + comments;
+        let line = last_line(&record, &reader) + comments;
+        columns.check_width(&record, line)?;
         let sample = columns.sample(&record, line, clock)?;
         clock = clock.max(sample.end);
         let _ = controller.on_sample(sample.end, &sample);
@@ -105,6 +131,13 @@ pub fn drive(
     }
     writer.flush()?;
     Ok(())
+}
+
+/// The line on which a row ends. The record's own position is where the reader began to look for it,
+/// before blank lines and comments.
+fn last_line<R: Read>(record: &StringRecord, reader: &csv::Reader<R>) -> u64 {
+    let begin = record.position().map_or(0, csv::Position::line);
+    (reader.position().line() - 1).max(begin)
 }
 
 /// Copies the lines before the header that begin with `#`, and says how many they are.
@@ -130,6 +163,7 @@ fn append(
 
 /// Where the columns are that a law needs.
 struct Columns {
+    width: usize,
     rtt_ns: usize,
     op: Option<usize>,
     start_ns: Option<usize>,
@@ -145,12 +179,20 @@ impl Columns {
             header: header.iter().collect::<Vec<_>>().join(", "),
         })?;
         Ok(Self {
+            width: header.len(),
             rtt_ns,
             op: find("op"),
             start_ns: find("start_ns"),
             in_flight: find("inflight"),
             dropped: find("dropped"),
         })
+    }
+
+    fn check_width(&self, row: &StringRecord, line: u64) -> Result<(), LawError> {
+        if row.len() == self.width {
+            return Ok(());
+        }
+        Err(LawError::Width { line, cells: row.len(), header: self.width })
     }
 
     /// A row as a sample. Without a start it begins when the one before ended, at `clock`.

@@ -15,6 +15,7 @@ pub mod list;
 pub mod report;
 pub mod run;
 pub mod run_dir;
+pub mod say;
 pub mod verdict;
 
 /// Observers: they see every event and change nothing.

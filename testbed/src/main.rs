@@ -1,18 +1,19 @@
 //! The command line of Windtunnel.
 
 use clap::Parser as _;
-use std::io::{self, BufReader, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, BufReader, IsTerminal, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 use testbed::backend::{StandaloneArgs, run_standalone};
 use testbed::cli::{self, BackendArgs, CheckArgs, Cli, Command, LawArgs, RunArgs};
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
+use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
 use testbed::run::{RunOptions, run};
-use testbed::{law, list};
+use testbed::{law, list, say};
 use testbed_core::service::ServiceConfig;
 
 /// Something broke; a retry may help.
@@ -27,6 +28,14 @@ const READ_AT_MOST: u64 = 2 << 20;
 /// A message for people, and the exit code that goes with it.
 struct Failure(u8, String);
 
+/// Why there is no plan in a file.
+enum Unusable {
+    /// It has mistakes.
+    Report(Report),
+    /// It cannot be read.
+    Unread(Failure),
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run_command(&args),
@@ -38,7 +47,7 @@ fn main() -> ExitCode {
     };
     done.map_or_else(
         |Failure(code, message)| {
-            eprintln!("{}", message.trim_end());
+            say::err(&message);
             ExitCode::from(code)
         },
         ExitCode::from,
@@ -63,30 +72,50 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
 }
 
 fn check_command(args: &CheckArgs) -> Result<u8, Failure> {
-    let mut code = 0;
+    let (mut code, mut problems) = (0, Vec::new());
     for file in &args.files {
         let name = file.display().to_string();
-        let checked = read(file).map(|text| experiment::load(&name, &text, &Overrides::default()));
-        match checked {
-            Ok(Ok(plan)) if !args.json => print(&summary(&name, &plan))?,
-            Ok(Ok(_)) => {}
-            Ok(Err(report)) => {
+        match read(file).and_then(|text| checked(&name, &text)) {
+            Ok(plan) if !args.json => print(&summary(&name, &plan))?,
+            Ok(_) => {}
+            Err(Unusable::Report(report)) if args.json => {
                 code = INVALID;
-                print(&shown(&report, args.json))?;
+                problems.extend(listed(&name, &report));
             }
-            Err(Failure(failed, message)) => {
+            Err(Unusable::Report(report)) => {
+                code = INVALID;
+                print(&report.render(colour(&io::stdout())))?;
+            }
+            Err(Unusable::Unread(Failure(failed, message))) => {
                 code = code.max(failed);
-                eprintln!("{message}");
+                say::err(&message);
             }
         }
+    }
+    if args.json {
+        print(&format!("{:#}\n", serde_json::Value::Array(problems)))?;
     }
     Ok(code)
 }
 
+fn checked(name: &str, text: &str) -> Result<Plan, Unusable> {
+    experiment::load(name, text, &Overrides::default()).map_err(Unusable::Report)
+}
+
+/// The problems of a report as JSON, each with its file.
+fn listed(name: &str, report: &Report) -> Vec<serde_json::Value> {
+    let serde_json::Value::Array(mut problems) = report.to_json() else { return Vec::new() };
+    for problem in &mut problems {
+        problem["file"] = name.into();
+    }
+    problems
+}
+
 fn law_command(args: &LawArgs) -> Result<u8, Failure> {
-    let law = law::parse(&args.law).map_err(|report| Failure(USAGE, shown(&report, false)))?;
+    let law = law::parse(&args.law)
+        .map_err(|report| Failure(USAGE, report.render(colour(&io::stderr()))))?;
     for invalid in law.invalid() {
-        eprintln!("warning: {}: {}; the law clamps it", invalid.field, invalid.message);
+        say::err(&format!("warning: {}: {}; the law clamps it", invalid.field, invalid.message));
     }
     let output = io::stdout().lock();
     let driven = if args.input == Path::new("-") {
@@ -96,8 +125,13 @@ fn law_command(args: &LawArgs) -> Result<u8, Failure> {
             std::fs::File::open(&args.input).map_err(|error| unreadable(&args.input, &error))?;
         law::drive(&law, BufReader::new(file), output)
     };
-    let name = args.input.display();
-    driven.map(|()| 0).map_err(|error| Failure(USAGE, format!("error: {name}: {error}")))
+    match driven {
+        Err(error) if !error.is_deaf() => {
+            let name = args.input.display();
+            Err(Failure(USAGE, format!("error: {name}: {error}")))
+        }
+        _ => Ok(0),
+    }
 }
 
 fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
@@ -114,19 +148,27 @@ fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
 }
 
 fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {
-    let text = read(file)?;
-    let plan = experiment::load(&file.display().to_string(), &text, overrides)
-        .map_err(|report| Failure(INVALID, shown_on_stderr(&report)))?;
+    let invalid = |report: Report| Failure(INVALID, report.render(colour(&io::stderr())));
+    let text = read(file).map_err(|unusable| match unusable {
+        Unusable::Report(report) => invalid(report),
+        Unusable::Unread(failure) => failure,
+    })?;
+    let plan = experiment::load(&file.display().to_string(), &text, overrides).map_err(invalid)?;
     Ok((text, plan))
 }
 
-/// Reads a file as text, though not more of it than could be an experiment.
-fn read(file: &Path) -> Result<String, Failure> {
-    let opened = std::fs::File::open(file).map_err(|error| unreadable(file, &error))?;
+/// Reads a file as text, if it is not too long to be an experiment.
+fn read(file: &Path) -> Result<String, Unusable> {
+    let unread = |error: io::Error| Unusable::Unread(unreadable(file, &error));
+    let name = file.display().to_string();
+    let opened = std::fs::File::open(file).map_err(unread)?;
+    let length = opened.metadata().map_err(unread)?.len();
+    Document::refuse_long(&name, length).map_err(Unusable::Report)?;
     let mut bytes = Vec::new();
-    opened.take(READ_AT_MOST).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
-    let message = || format!("error: {}: not UTF-8 text, so no experiment file", file.display());
-    String::from_utf8(bytes).map_err(|_| Failure(INVALID, message()))
+    // A pipe has no length beforehand.
+    opened.take(READ_AT_MOST).read_to_end(&mut bytes).map_err(unread)?;
+    let message = format!("error: {name}: not UTF-8 text, so no experiment file");
+    String::from_utf8(bytes).map_err(|_| Unusable::Unread(Failure(INVALID, message)))
 }
 
 fn unreadable(file: &Path, error: &io::Error) -> Failure {
@@ -144,15 +186,9 @@ fn summary(name: &str, plan: &Plan) -> String {
     )
 }
 
-fn shown(report: &Report, json: bool) -> String {
-    if json {
-        return format!("{:#}\n", report.to_json());
-    }
-    report.render(io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-}
-
-fn shown_on_stderr(report: &Report) -> String {
-    report.render(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+/// Whether to colour what is written there.
+fn colour(to: &impl IsTerminal) -> bool {
+    to.is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 fn watch_signals() -> Result<Interrupt, Failure> {
@@ -160,12 +196,6 @@ fn watch_signals() -> Result<Interrupt, Failure> {
     Interrupt::watch().map_err(failure)
 }
 
-/// Writes to standard output; a reader that has gone away is not an error.
 fn print(text: &str) -> Result<(), Failure> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure(BROKEN, format!("error: cannot write: {error}")))
-        }
-        _ => Ok(()),
-    }
+    say::out(text).map_err(|error| Failure(BROKEN, format!("error: cannot write: {error}")))
 }

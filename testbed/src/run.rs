@@ -10,6 +10,7 @@ use crate::experiment::file::Mode;
 use crate::experiment::plan::Plan;
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
+use crate::say;
 use crate::verdict::{Class, Verdict, judge};
 use crate::watch::journal::Journal;
 use crate::watch::prometheus::{Prometheus, RunLabels};
@@ -120,7 +121,7 @@ pub fn run(
         Listen::At(addr) => {
             let server = MetricsServer::start(addr, prometheus.registry())?;
             if !options.quiet {
-                eprintln!("metrics: http://{}/metrics", server.addr());
+                say::err(&format!("metrics: http://{}/metrics", server.addr()));
             }
             Some(server)
         }

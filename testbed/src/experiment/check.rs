@@ -5,7 +5,7 @@ mod expect;
 mod faults;
 
 use super::file::{AdmissionFile, File};
-use super::plan::{ArmPlan, PhasePlan, Plan};
+use super::plan::{Action, ArmPlan, FaultPlan, PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
 use std::collections::BTreeSet;
 use testbed_core::load::LoadConfig;
@@ -143,21 +143,23 @@ fn crowded(at: &str, load: &LoadConfig, admission: &AdmissionFile, problems: &mu
     }
 }
 
-/// Clients that do not think, rejected at once, would try again without time passing.
-fn spinning(faults: &[super::plan::FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
+/// Clients that do not think and are answered at once would ask again without time passing.
+fn spinning(faults: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
+    let restless =
+        |arm: &ArmPlan| matches!(&arm.load, LoadConfig::Closed(closed) if closed.think.is_none());
+    for arm in arms.iter().filter(|arm| restless(arm)) {
+        if arm.backend.service.mean() == Nanos::ZERO {
+            let at = format!("/arms/{}", escape(&arm.name));
+            let message =
+                format!("clients of arm `{}` do not think, and service takes 0s", arm.name);
+            let help = "give the backend a service time, or the clients a `think:`";
+            problems.push(Problem::at_key(at, message).with_help(help));
+        }
+    }
     for (index, fault) in faults.iter().enumerate() {
-        let super::plan::Action::Reject(reject) = &fault.action else {
-            continue;
-        };
-        let thinks = |load: &LoadConfig| match load {
-            LoadConfig::Closed(closed) => closed.think.is_some(),
-            LoadConfig::Open(_) | LoadConfig::Input(_) => true,
-        };
-        let spins = |arm: &&usize| arms.get(**arm).is_some_and(|arm| !thinks(&arm.load));
-        if reject.after == Nanos::ZERO
-            && reject.calls.is_none()
-            && fault.arms.iter().any(|a| spins(&a))
-        {
+        let Action::Reject(reject) = &fault.action else { continue };
+        let at_once = reject.after == Nanos::ZERO && reject.calls.is_none();
+        if at_once && fault.arms.iter().filter_map(|arm| arms.get(*arm)).any(restless) {
             let at = format!("/faults/{index}/backend/reject/after");
             let message = "clients that do not think, rejected after 0s, would spin";
             let help = "give the rejection an `after:`, or the clients a `think:`";

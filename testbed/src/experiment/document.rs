@@ -11,13 +11,15 @@ mod set;
 mod typed;
 
 use super::problem::{At, Position, Problem, Report, Source};
-use load::MAX_BYTES;
 use node::Node;
 pub(super) use node::escape;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use set::Setting;
 use std::ops::Range;
+
+/// Bytes a file may have.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A parsed experiment file: a mapping, with positions.
 ///
@@ -38,12 +40,26 @@ impl Document {
     /// top, nesting deeper than 32, more than 50,000 nodes, anchors and aliases, tags, merge keys,
     /// keys that are not text, duplicate keys, numbers that are not finite, control characters.
     pub fn parse(name: &str, text: &str) -> Result<Self, Report> {
-        // What is too big is not kept either.
-        let source = Source::new(name, if text.len() > MAX_BYTES { "" } else { text });
+        Self::refuse_long(name, text.len() as u64)?;
+        let source = Source::new(name, text);
         match load::load(text).and_then(load::mapping_at_top) {
             Ok(root) => Ok(Self { source, root, settings: Vec::new() }),
             Err(slips) => Err(Report::placed(source, slips)),
         }
+    }
+
+    /// Refuses a file by its length, before it is read.
+    ///
+    /// # Errors
+    /// If `bytes` are more than an experiment file may have: 1 MiB.
+    pub fn refuse_long(name: &str, bytes: u64) -> Result<(), Report> {
+        if bytes <= MAX_BYTES {
+            return Ok(());
+        }
+        let message = format!("the file has {bytes} bytes; 1 MiB is the limit");
+        let problem = Problem::at_value("", message)
+            .with_help("an experiment file is a page or two; is this the right file?");
+        Err(Report::placed(Source::new(name, ""), vec![(0..0, problem)]))
     }
 
     /// The text this was parsed from.

@@ -51,14 +51,13 @@ fn aggregated(
 }
 
 fn of_distribution(distribution: &Distribution, aggregate: Aggregate) -> Option<f64> {
-    let mean = distribution.mean()?;
-    Some(match aggregate {
-        Aggregate::Mean => mean,
-        Aggregate::Max => distribution.histogram.max() as f64 / 1e9,
-        Aggregate::Min => distribution.histogram.min() as f64 / 1e9,
-        Aggregate::Last => distribution.last_ns as f64 / 1e9,
-        Aggregate::Percentile(percent) => return distribution.percentile(percent),
-    })
+    match aggregate {
+        Aggregate::Mean => distribution.mean(),
+        Aggregate::Max => distribution.max(),
+        Aggregate::Min => distribution.min(),
+        Aggregate::Last => distribution.last(),
+        Aggregate::Percentile(percent) => distribution.percentile(percent),
+    }
 }
 
 fn of_intervals(intervals: &[Interval], aggregate: Aggregate) -> Option<f64> {

@@ -111,7 +111,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
         Generator {
             arm: arm.name.clone(),
             planned: planned(&arm.load, plan.seed, span.end),
-            offered: recorded.distribution(PerRequest::Lag, None).histogram.len(),
+            offered: recorded.distribution(PerRequest::Lag, None).count(),
             lag_p99: percentile(PerRequest::Lag, 99.0),
             send_lag_p99: percentile(PerRequest::SendLag, 99.0),
             lateness_p50: percentile(PerRequest::Lateness, 50.0),
@@ -169,8 +169,8 @@ pub fn breaches(
 
 fn late(generator: &Generator) -> Vec<String> {
     let mut messages = Vec::new();
-    if let Some(planned) = generator.planned {
-        let share = generator.offered as f64 / planned.max(1) as f64;
+    if let Some(planned) = generator.planned.filter(|planned| *planned > 0) {
+        let share = generator.offered as f64 / planned as f64;
         if share < OFFERED_LIMIT {
             let offered = generator.offered;
             messages.push(format!(

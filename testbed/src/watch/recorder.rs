@@ -134,11 +134,19 @@ impl<W: Write> Recorder<W> {
     }
 
     fn finished(&mut self, arm: Arm, planned: Time, sample: &Sample, served: Option<Served>) {
+        let fold = &mut self.arms[arm.index()];
+        fold.outcomes[sample.outcome as usize] += 1;
+        // What was given up says how long somebody waited, not how long it takes.
+        if sample.outcome == Outcome::Cancelled {
+            return;
+        }
+        let latency = sample.end.since(planned);
+        fold.latency_ns += latency.get();
+        fold.latencies += 1;
         let store = &mut self.store.arms[arm.index()];
         if self.live {
             store.record(PerRequest::SendLag, sample.sent.since(sample.start));
         }
-        let latency = sample.end.since(planned);
         store.record(PerRequest::Latency, latency);
         store.record(PerRequest::Rtt, sample.rtt());
         if let Some(served) = served {
@@ -147,10 +155,6 @@ impl<W: Write> Recorder<W> {
                 store.record(PerRequest::Lateness, served.lateness);
             }
         }
-        let fold = &mut self.arms[arm.index()];
-        fold.outcomes[sample.outcome as usize] += 1;
-        fold.latency_ns += latency.get();
-        fold.latencies += 1;
     }
 
     fn backend(&mut self, now: Time, arm: Arm, levels: [f64; 3]) {

@@ -43,17 +43,21 @@ pub struct Intervals {
 #[derive(Clone, Debug)]
 pub struct Distribution {
     /// How the values are spread, to three digits.
-    pub histogram: Histogram<u64>,
+    histogram: Histogram<u64>,
     /// The exact sum, for the mean.
-    pub sum_ns: u128,
+    sum_ns: u128,
+    /// The least value, exactly; the greatest number there is if there are no values.
+    min_ns: u64,
+    /// The greatest value, exactly.
+    max_ns: u64,
     /// The latest value.
-    pub last_ns: u64,
+    last_ns: u64,
 }
 
 impl Default for Distribution {
     fn default() -> Self {
         let histogram = Histogram::new(3).expect("three digits are within 0 to 5");
-        Self { histogram, sum_ns: 0, last_ns: 0 }
+        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, last_ns: 0 }
     }
 }
 
@@ -62,25 +66,49 @@ impl Distribution {
     pub fn record(&mut self, length: Nanos) {
         self.histogram.record(length.get()).expect("a histogram that resizes takes any value");
         self.sum_ns += u128::from(length.get());
+        self.min_ns = self.min_ns.min(length.get());
+        self.max_ns = self.max_ns.max(length.get());
         self.last_ns = length.get();
+    }
+
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The least value in seconds; `None` without values.
+    pub fn min(&self) -> Option<f64> {
+        (self.count() > 0).then_some(self.min_ns as f64 / 1e9)
+    }
+
+    /// The greatest value in seconds; `None` without values.
+    pub fn max(&self) -> Option<f64> {
+        (self.count() > 0).then_some(self.max_ns as f64 / 1e9)
+    }
+
+    /// The latest value in seconds; `None` without values.
+    pub fn last(&self) -> Option<f64> {
+        (self.count() > 0).then_some(self.last_ns as f64 / 1e9)
     }
 
     /// The mean in seconds; `None` without values.
     pub fn mean(&self) -> Option<f64> {
-        let count = self.histogram.len();
-        (count > 0).then(|| self.sum_ns as f64 / count as f64 / 1e9)
+        (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64 / 1e9)
     }
 
     /// The value, in seconds, that `percent` of all values do not exceed; `None` without values.
+    /// It is rounded up to three digits, though never to beyond what was recorded.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let ns = self.histogram.value_at_quantile(percent / 100.0);
-        (!self.histogram.is_empty()).then_some(ns as f64 / 1e9)
+        (self.count() > 0).then(|| ns.clamp(self.min_ns, self.max_ns) as f64 / 1e9)
     }
 
     fn add(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("histograms that resize can be added");
         self.sum_ns += other.sum_ns;
-        if !other.histogram.is_empty() {
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        if other.count() > 0 {
             self.last_ns = other.last_ns;
         }
     }

@@ -13,8 +13,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Bytes a file may have.
-pub(super) const MAX_BYTES: usize = 1 << 20;
 /// Mappings and lists that may stand inside each other.
 const MAX_DEPTH: usize = 32;
 /// Values, names included, that a file may have.
@@ -67,14 +65,6 @@ fn slip(span: Range<usize>, message: impl Into<String>, help: impl Into<String>)
 
 /// The parser takes a NUL for the end, and a terminal takes escapes for commands.
 fn check_characters(text: &str) -> Result<(), Slip> {
-    if text.len() > MAX_BYTES {
-        let message = format!("the file has {} bytes; 1 MiB is the limit", text.len());
-        return Err(slip(
-            0..0,
-            message,
-            "an experiment file is a page or two; is this the right file?",
-        ));
-    }
     let forbidden = |&(_, c): &(usize, char)| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
     text.char_indices().find(forbidden).map_or(Ok(()), |(offset, c)| {
         let message = format!("control character U+{:04X}", u32::from(c));

@@ -28,6 +28,7 @@ pub(super) fn apply(root: &mut Node, path: &str, value_text: &str) -> Result<Set
     let value = parse_value(&text, value_text)?;
     let dotted = path.replace('[', ".").replace(']', "");
     let segments: Vec<&str> = dotted.split('.').collect();
+    open_block(root, &segments);
     match put(root, &segments, value) {
         Ok(pointer) => Ok(Setting { pointer, text }),
         Err(Missing { pointer, message, there }) => {
@@ -38,6 +39,19 @@ pub(super) fn apply(root: &mut Node, path: &str, value_text: &str) -> Result<Set
             Err(Problem::at_key(pointer, format!("`--set {text}`: {message}"))
                 .with_help(format!("{place} has {there}")))
         }
+    }
+}
+
+/// A block at the top may be left out of a file, so it need not be there to be set within; whether
+/// there is such a block is for the schema to say.
+fn open_block(root: &mut Node, segments: &[&str]) {
+    if let [block, _, ..] = segments
+        && !block.is_empty()
+        && child(root, block).is_none()
+    {
+        let empty = Node { span: root.span.clone(), data: Data::Mapping(Vec::new()) };
+        // It fails where the top is no mapping, and then so does what follows.
+        let _ = add(root, block, empty);
     }
 }
 

@@ -152,7 +152,6 @@ fn what_cannot_be_set_says_why() {
         ("run.mode.x", "1", "there is no `x`", "`run.mode` has the value \"live\""),
         ("phases[2].for", "1s", "there is no `2`", "`phases` has the items 0 to 1"),
         ("phases[2]", "1s", "there is no `2`", "`phases` has the items 0 to 1"),
-        ("limiter.rate", "1", "there is no `limiter`", top),
         ("run..seed", "1", "there is no ``", "`run` has the fields mode, seed"),
         ("", "1", "there is no ``", top),
         (
@@ -168,6 +167,13 @@ fn what_cannot_be_set_says_why() {
         assert_eq!(problem.help.as_deref(), Some(help));
     }
     assert_eq!(document.to_json(), parse(VALID).to_json(), "nothing was set");
+}
+
+#[test]
+fn a_block_that_the_file_leaves_out_can_be_set_within() {
+    let mut document = parse(VALID);
+    document.set("admission.max_waiting", "7").unwrap();
+    assert_eq!(document.to_json()["admission"]["max_waiting"], 7);
 }
 
 #[test]
