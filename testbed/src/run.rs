@@ -3,7 +3,7 @@
 use crate::cli::Listen;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::live::Live;
-use crate::drive::shell::{Ending, Shell, total};
+use crate::drive::shell::{Ending, Shell};
 use crate::drive::sim::Sim;
 use crate::drive::world::{Signal, WorldError};
 use crate::experiment::file::Mode;
@@ -180,7 +180,7 @@ fn watched(
     let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
     let mut recorder = Recorder::new(&arms, live, run_dir.open("series.csv").map_err(failed)?);
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
-    let mut view = (!options.quiet).then(|| View::new(live, arms, total(plan)));
+    let mut view = (!options.quiet).then(|| View::new(live, arms, plan.length()));
     let served = (options.listen != Listen::Off).then_some(&mut prometheus);
     let ran = drive(plan, (&mut recorder, &mut journal, served, &mut view), interrupt);
     drop(view);

@@ -84,7 +84,7 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
     let expectations: Vec<_> = plan.expect.iter().flat_map(judged).collect();
     let holds = guard::holds(plan, store);
     let generators = guard::generators(plan, store);
-    let breaches = guard::breaches(plan, store, &holds, &generators);
+    let breaches = guard::breaches(plan, &holds, &generators);
     let worst = expectations.iter().map(|judged| judged.verdict).max().unwrap_or(Class::Pass);
     let class = if breaches.is_empty() { worst } else { Class::Inconclusive };
     Verdict { class, expectations, breaches, holds, generators }

@@ -19,7 +19,7 @@ use testbed_core::load::Load;
 use testbed_core::observe::Observer;
 use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::time::{Nanos, Time};
+use testbed_core::time::Time;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,11 +284,6 @@ impl ArmFaults {
             }
         }
     }
-}
-
-/// The length of a run: of all phases together.
-pub fn total(plan: &Plan) -> Nanos {
-    plan.phases.last().map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
 }
 
 #[cfg(test)]

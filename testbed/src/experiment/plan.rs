@@ -114,6 +114,11 @@ impl Classify {
 }
 
 impl Plan {
+    /// How long all phases last together.
+    pub fn length(&self) -> Nanos {
+        self.phases.last().map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
+    }
+
     /// The names of the arms, in order.
     pub fn arm_names(&self) -> Vec<String> {
         self.arms.iter().map(|arm| arm.name.clone()).collect()

@@ -2,7 +2,7 @@
 //! verdict is inconclusive instead of wrong.
 
 use crate::experiment::file::Mode;
-use crate::experiment::plan::{Action, FaultPlan, Plan};
+use crate::experiment::plan::{Action, ArmPlan, FaultPlan, Plan};
 use crate::watch::series::{CONTROLLER, PerRequest};
 use crate::watch::store::{ArmStore, Store};
 use serde::Serialize;
@@ -104,7 +104,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
     let Some(span) = store.span(None) else {
         return Vec::new();
     };
-    let generator = |(arm, recorded): (&crate::experiment::plan::ArmPlan, &ArmStore)| {
+    let generator = |(arm, recorded): (&ArmPlan, &ArmStore)| {
         let percentile = |series, percent| {
             recorded.distribution(series, None).percentile(percent).unwrap_or(0.0)
         };
@@ -134,37 +134,30 @@ fn planned(load: &LoadConfig, seed: u64, end: Time) -> Option<u64> {
 }
 
 /// The guards that did not hold.
-pub fn breaches(
-    plan: &Plan,
-    store: &Store,
-    holds: &[Held],
-    generators: &[Generator],
-) -> Vec<Breach> {
-    debug_assert_eq!(plan.arms.len(), store.arms.len());
-    let missed = holds.iter().filter(|held| (held.median - held.asked).abs() > GRADIENT_LIMIT);
-    let mut breaches: Vec<_> = missed
-        .map(|held| Breach {
-            arm: held.arm.clone(),
-            message: format!(
-                "`{}` was to hold the gradient at {}; it was {:.3} at the median ({:.3} to {:.3})",
-                held.fault, held.asked, held.median, held.min, held.max
-            ),
-        })
-        .collect();
+pub fn breaches(plan: &Plan, holds: &[Held], generators: &[Generator]) -> Vec<Breach> {
+    let mut breaches: Vec<_> = holds.iter().filter_map(missed).collect();
     for (arm, generator) in plan.arms.iter().zip(generators) {
-        let breach = |message| Breach { arm: generator.arm.clone(), message };
-        breaches.extend(late(generator).into_iter().map(breach));
-        let limit = arm.backend.service.median().scaled(0.01).max(LATENESS_LIMIT).as_secs_f64();
-        if generator.lateness_p50 > limit {
-            let message = format!(
-                "the backend answered {} late at the median; at most {} was allowed",
-                seconds(generator.lateness_p50),
-                seconds(limit)
-            );
-            breaches.push(breach(message));
-        }
+        let messages = late(generator).into_iter().chain(slow(arm, generator));
+        breaches.extend(messages.map(|message| Breach { arm: arm.name.clone(), message }));
     }
     breaches
+}
+
+fn missed(held: &Held) -> Option<Breach> {
+    let Held { fault, arm, asked, median, min, max, .. } = held;
+    let message = format!(
+        "`{fault}` was to hold the gradient at {asked}; it was {median:.3} at the median \
+         ({min:.3} to {max:.3})"
+    );
+    ((median - asked).abs() > GRADIENT_LIMIT).then(|| Breach { arm: arm.clone(), message })
+}
+
+fn slow(arm: &ArmPlan, generator: &Generator) -> Option<String> {
+    let limit = arm.backend.service.median().scaled(0.01).max(LATENESS_LIMIT);
+    let late = seconds(generator.lateness_p50);
+    let message =
+        format!("the backend answered {late} late at the median; at most {limit} was allowed");
+    (late > limit).then_some(message)
 }
 
 fn late(generator: &Generator) -> Vec<String> {

@@ -208,13 +208,6 @@ impl<W: Write> Recorder<W> {
     }
 }
 
-impl Interval {
-    /// An interval of which only a mean is known.
-    pub fn level(begin: Time, end: Time, value: f64) -> Self {
-        Self { end, length: end.since(begin), min: value, max: value, mean: value, last: value }
-    }
-}
-
 impl<W: Write> Observer for Recorder<W> {
     fn on_event(&mut self, now: Time, event: &Event<'_>) {
         match *event {

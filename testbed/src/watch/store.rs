@@ -31,6 +31,13 @@ pub struct Interval {
     pub last: f64,
 }
 
+impl Interval {
+    /// An interval of which only a mean is known.
+    pub fn level(begin: Time, end: Time, value: f64) -> Self {
+        Self { end, length: end.since(begin), min: value, max: value, mean: value, last: value }
+    }
+}
+
 /// A value that is summed up over each sampling interval.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {

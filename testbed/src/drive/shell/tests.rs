@@ -4,6 +4,7 @@ use super::*;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::sim::Sim;
 use crate::experiment::{Overrides, load};
+use testbed_core::time::Nanos;
 
 /// Counts what a run did.
 #[derive(Default, Debug)]
