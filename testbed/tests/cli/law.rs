@@ -10,8 +10,9 @@ use std::process::Stdio;
 fn vectors() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
     let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let mut csv: Vec<_> =
-        paths.filter(|path| path.extension().is_some_and(|e| e == "csv")).collect();
+    let mut csv: Vec<_> = paths
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("velox_"))
+        .collect();
     csv.sort();
     csv
 }
