@@ -1,7 +1,7 @@
 //! Every change of state, as data.
 //!
 //! No state changes without an event: a ledger that is rebuilt from events alone equals the true
-//! state (`tests/ledger.rs`). An observer matches this enum exhaustively, so a new event does not
+//! state (`tests/operations.rs`). An observer matches this enum exhaustively, so a new event does not
 //! compile until every exporter has decided what to do with it.
 
 use crate::control::Update;

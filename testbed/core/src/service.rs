@@ -21,6 +21,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// The status of a request that found the backlog full.
 pub const OVERFLOW_STATUS: u16 = 503;
+/// The age of an answer that turns a request away, unless the file says otherwise. Even a cheap answer
+/// takes a moment; at none at all, a client that tries again at once would stop virtual time.
+pub const TURNED_AWAY_AFTER: Nanos = Nanos::from_millis(1);
 
 /// A backend as a file writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +77,7 @@ const fn all() -> Share {
 }
 
 const fn rejected_after() -> Nanos {
-    Nanos::from_millis(1)
+    TURNED_AWAY_AFTER
 }
 
 /// A job that leaves the backend.
@@ -195,7 +198,7 @@ impl<J> Service<J> {
             let slot = self.store(job);
             self.backlog.push_back(slot);
         } else {
-            self.depart_at(now, Job { status: OVERFLOW_STATUS, ..job });
+            self.depart_at(now.after(TURNED_AWAY_AFTER), Job { status: OVERFLOW_STATUS, ..job });
         }
     }
 

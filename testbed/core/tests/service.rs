@@ -43,7 +43,7 @@ fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
 fn what_does_not_fit_into_the_backlog_gets_503() {
     let mut service = constant(1, 1);
     (0..3).for_each(|job| service.arrive(ms(0), job));
-    assert_eq!(run(&mut service), [(0.0, 2, 503), (10.0, 0, 200), (20.0, 1, 200)]);
+    assert_eq!(run(&mut service), [(1.0, 2, 503), (10.0, 0, 200), (20.0, 1, 200)]);
 }
 
 #[test]

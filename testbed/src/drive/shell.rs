@@ -11,7 +11,9 @@
 use super::overhead::Overhead;
 use super::timeline::{Change, Timeline};
 use super::world::{ArmFaults, Signal, Step, World, WorldError};
-use crate::experiment::plan::{Action, ArmPlan, Plan};
+use crate::experiment::plan::{Action, ArmPlan, FaultPlan, Plan};
+use faults::Toxic;
+use std::collections::BTreeSet;
 use testbed_core::admission::Admission;
 use testbed_core::event::Event;
 use testbed_core::hold::Feed;
@@ -48,6 +50,7 @@ pub struct Shell<'a, W, O> {
     observer: O,
     arms: Vec<ArmState>,
     timeline: Timeline,
+    faults_on: BTreeSet<usize>,
     next_tick: Time,
     last_tick: Time,
 }
@@ -60,6 +63,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         Self {
             arms: arms.map(|(arm, plan)| ArmState::new(arm, plan, &streams)).collect(),
             timeline: Timeline::new(plan),
+            faults_on: BTreeSet::new(),
             next_tick: Time::ZERO.after(plan.sample_every),
             last_tick: Time::ZERO,
             plan,
@@ -173,9 +177,14 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
 
     fn switch(&mut self, now: Time, index: usize, on: bool) -> Result<(), WorldError> {
         let fault = &self.plan.faults[index];
+        if on {
+            self.faults_on.insert(index);
+        } else {
+            self.faults_on.remove(&index);
+        }
         for &arm in &fault.arms {
             let state = &mut self.arms[arm];
-            state.faults.switch(&fault.name, &fault.action, on);
+            state.faults.switch(self.plan, arm, index, &self.faults_on);
             self.world.set_faults(state.arm, &state.faults)?;
         }
         self.observer.on_event(now, &Event::Fault { index, name: &fault.name, on });
@@ -183,7 +192,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
     }
 
     fn heal(&mut self, now: Time) -> Result<(), WorldError> {
-        let still_on = self.timeline.faults_on();
+        let still_on = self.faults_on.clone();
         let outcomes: Vec<_> =
             still_on.into_iter().map(|index| self.switch(now, index, false)).collect();
         outcomes.into_iter().collect()
@@ -265,24 +274,35 @@ impl ArmState {
 }
 
 impl ArmFaults {
-    fn switch(&mut self, name: &str, action: &Action, on: bool) {
-        match action {
-            Action::Hold(hold) => self.hold = on.then_some(*hold),
-            Action::Reject(reject) if on => self.rejects.push(reject.clone()),
-            Action::Reject(reject) => self.rejects.retain(|other| other != reject),
-            Action::Down => self.proxy.set_enabled(!on),
-            Action::Toxic(toxic) => {
-                let toxic = faults::Toxic { name: Some(name.to_owned()), ..toxic.clone() };
-                // Names of faults are one of a kind and each is switched on before it is off, so
-                // neither can be refused.
-                let switched = if on {
-                    self.proxy.add(toxic).map(drop)
-                } else {
-                    self.proxy.remove(name).map(drop)
-                };
-                debug_assert_eq!(switched, Ok(()));
+    /// Switches the fault `index` of `plan`; `on` are those that are on by then. What several faults
+    /// may want of one part is worked out anew from all of them, in the order of the file.
+    fn switch(&mut self, plan: &Plan, arm: usize, index: usize, on: &BTreeSet<usize>) {
+        let (mut rejects, mut hold, mut up) = (Vec::new(), None, true);
+        let acting = on.iter().map(|index| &plan.faults[*index]);
+        for fault in acting.filter(|fault| fault.arms.contains(&arm)) {
+            match &fault.action {
+                Action::Reject(reject) => rejects.push(reject.clone()),
+                Action::Hold(of) => hold = Some(*of),
+                Action::Down => up = false,
+                Action::Toxic(_) => {}
             }
         }
+        (self.rejects, self.hold) = (rejects, hold);
+        self.proxy.set_enabled(up);
+        let FaultPlan { name, action, .. } = &plan.faults[index];
+        if let Action::Toxic(toxic) = action {
+            self.switch_toxic(name, toxic, on.contains(&index));
+        }
+    }
+
+    /// A toxic keeps its place and its draws while others come and go, so it is added and removed.
+    fn switch_toxic(&mut self, name: &str, toxic: &Toxic, on: bool) {
+        let toxic = Toxic { name: Some(name.to_owned()), ..toxic.clone() };
+        // Names of faults are one of a kind and each is switched on before it is off, so neither
+        // can be refused.
+        let switched =
+            if on { self.proxy.add(toxic).map(drop) } else { self.proxy.remove(name).map(drop) };
+        debug_assert_eq!(switched, Ok(()));
     }
 }
 

@@ -61,19 +61,6 @@ impl Timeline {
     pub fn is_over(&self) -> bool {
         self.next == self.changes.len()
     }
-
-    /// The faults that were switched on and not off.
-    pub fn faults_on(&self) -> Vec<usize> {
-        let mut on = Vec::new();
-        for (_, change) in &self.changes[..self.next] {
-            match change {
-                Change::Fault { index, on: true } => on.push(*index),
-                Change::Fault { index, on: false } => on.retain(|other| other != index),
-                Change::Phase(_) | Change::End => {}
-            }
-        }
-        on
-    }
 }
 
 impl Change {
@@ -120,6 +107,5 @@ mod tests {
             (3.0, Change::End),
         ];
         assert_eq!(changes, expected);
-        assert!(timeline.faults_on().is_empty());
     }
 }

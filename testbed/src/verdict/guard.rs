@@ -136,11 +136,35 @@ fn planned(load: &LoadConfig, seed: u64, end: Time) -> Option<u64> {
 /// The guards that did not hold.
 pub fn breaches(plan: &Plan, holds: &[Held], generators: &[Generator]) -> Vec<Breach> {
     let mut breaches: Vec<_> = holds.iter().filter_map(missed).collect();
+    breaches.extend(unseen(plan, holds));
     for (arm, generator) in plan.arms.iter().zip(generators) {
         let messages = late(generator).into_iter().chain(slow(arm, generator));
         breaches.extend(messages.map(|message| Breach { arm: arm.name.clone(), message }));
     }
     breaches
+}
+
+/// Gradients that were to be held while their law computed none.
+fn unseen(plan: &Plan, holds: &[Held]) -> Vec<Breach> {
+    let clamps = plan
+        .faults
+        .iter()
+        .filter(|fault| matches!(fault.action, Action::Hold(Hold::Gradient { .. })));
+    let pairs =
+        clamps.flat_map(|fault| fault.arms.iter().map(move |arm| (fault, &plan.arms[*arm])));
+    let seen = |fault: &FaultPlan, arm: &ArmPlan| {
+        holds.iter().any(|held| held.fault == fault.name && held.arm == arm.name)
+    };
+    pairs
+        .filter(|(fault, arm)| !seen(fault, arm))
+        .map(|(fault, arm)| Breach {
+            arm: arm.name.clone(),
+            message: format!(
+                "`{}` was to hold a gradient; the law computed fewer than two meanwhile",
+                fault.name
+            ),
+        })
+        .collect()
 }
 
 fn missed(held: &Held) -> Option<Breach> {

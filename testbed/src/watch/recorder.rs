@@ -165,6 +165,15 @@ impl<W: Write> Recorder<W> {
         }
     }
 
+    /// What the end of the run cut off is known only after its last sampling instant.
+    fn end(&mut self, now: Time) {
+        self.store.reach(now);
+        for arm in 0..self.arms.len() {
+            let cut_off = self.arms[arm].outcomes[Outcome::Cancelled as usize];
+            self.step(now, arm, series::outcome_series(Outcome::Cancelled).name, cut_off as f64);
+        }
+    }
+
     fn tick(&mut self, now: Time) {
         if now == self.last_tick {
             return;
@@ -248,7 +257,7 @@ impl<W: Write> Observer for Recorder<W> {
             Event::Phase { .. } => self.store.begin_phase(now),
             Event::Fault { .. } => {}
             Event::Tick => self.tick(now),
-            Event::End => self.store.reach(now),
+            Event::End => self.end(now),
         }
     }
 }

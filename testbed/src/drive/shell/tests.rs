@@ -115,6 +115,18 @@ fn a_proxy_that_is_down_fails_what_is_under_way_and_what_comes() {
 }
 
 #[test]
+fn equal_faults_that_overlap_end_each_by_itself() {
+    let storm = "backend: { reject: { status: 429 } }";
+    let fault = format!("faults: [ {{ name: f, during: b, {storm} }}, {{ name: g, {storm} }} ]\n");
+    let count = complete(&format!("{CLOSED}{PHASES}{fault}"));
+    assert_eq!(count.of(Outcome::Success), 0, "the second goes on when the first has ended");
+    let down = "faults: [ { name: f, during: b, proxy: down }, { name: g, proxy: down } ]\n";
+    let load = "load: { closed: { clients: 6, think: { constant: 10ms } } }\n";
+    let count = complete(&format!("{load}{PHASES}{down}"));
+    assert_eq!(count.of(Outcome::Success), 0);
+}
+
+#[test]
 fn a_flushed_input_takes_one_round_trip_and_a_gated_one_several() {
     for (end_of_input, round_trips) in [("gated", 3), ("flush", 1)] {
         let load = format!("load: {{ input: {{ requests: 12, end_of_input: {end_of_input} }} }}\n");
