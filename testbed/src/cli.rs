@@ -24,7 +24,7 @@ pub enum Command {
     Run(RunArgs),
     /// Check experiment files without running them
     Check(CheckArgs),
-    /// Drive one law over recorded round-trip times
+    /// Drive one controller or limiter over recorded inputs
     Law(LawArgs),
     /// List what there is: controllers, arrivals, toxics, series, metrics
     List(ListArgs),
@@ -88,16 +88,17 @@ pub struct CheckArgs {
 
 /// Arguments of `law`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "The input is CSV with a header. It needs the column rtt_ns, and may have op \
-                        (sample or error), start_ns, inflight and dropped. The output is its rows \
-                        with the columns limit and window appended.\n\nExample: windtunnel law \
-                        '{velox: {window: integer, start: 2}}' --input rtts.csv"
-)]
+#[command(after_help = "The input is CSV with a header; the output is its rows with two columns \
+                        appended.\n\nA controller needs the column rtt_ns, and may have op (sample \
+                        or error), start_ns, inflight and dropped; it appends limit and \
+                        window.\nExample: windtunnel law '{velox: {window: integer, start: 2}}' \
+                        --input rtts.csv\n\nA limiter needs now_ns and n (bytes), and may have op \
+                        (allow, reserve or reserve_cancel); it appends ok and delay_ns.\nExample: \
+                        windtunnel law '{fifo: {levels: {global: {rate: 4MiB/s}}}}' --input asks.csv")]
 pub struct LawArgs {
     /// The law, as an experiment file has it: '{velox: {window: integer}}'
     pub law: String,
-    /// The recorded round-trip times; `-` is standard input
+    /// The recorded inputs; `-` is standard input
     #[arg(long, short, default_value = "-")]
     pub input: PathBuf,
 }
@@ -114,6 +115,8 @@ pub struct ListArgs {
 pub enum Listed {
     /// Laws that set a window.
     Controllers,
+    /// Policies that pace waiters.
+    Limiters,
     /// Arrival processes of open load.
     Arrivals,
     /// Network faults.

@@ -5,12 +5,14 @@ use crate::watch::{names, series};
 use faults::ToxicKind;
 use std::fmt::Write as _;
 use testbed_core::control::ControllerConfig;
+use testbed_core::limit::LimiterConfig;
 use testbed_core::load::pace::PaceConfig;
 
 /// One list, or all of them under headings.
 pub fn text(what: Option<Listed>) -> String {
     let all = [
         ("controllers", Listed::Controllers),
+        ("limiters", Listed::Limiters),
         ("arrivals", Listed::Arrivals),
         ("toxics", Listed::Toxics),
         ("series", Listed::Series),
@@ -29,6 +31,9 @@ fn rows(what: Listed) -> Vec<[String; 3]> {
     match what {
         Listed::Controllers => {
             ControllerConfig::all().iter().map(|law| row(law.name(), "", law.about())).collect()
+        }
+        Listed::Limiters => {
+            LimiterConfig::LIST.iter().map(|(name, about)| row(name, "", about)).collect()
         }
         Listed::Arrivals => {
             PaceConfig::LIST.iter().map(|(name, about)| row(name, "", about)).collect()

@@ -119,11 +119,11 @@ fn law_command(args: &LawArgs) -> Result<u8, Failure> {
     }
     let output = io::stdout().lock();
     let driven = if args.input == Path::new("-") {
-        law::drive(&law, io::stdin().lock(), output)
+        law.drive(io::stdin().lock(), output)
     } else {
         let file =
             std::fs::File::open(&args.input).map_err(|error| unreadable(&args.input, &error))?;
-        law::drive(&law, BufReader::new(file), output)
+        law.drive(BufReader::new(file), output)
     };
     match driven {
         Err(error) if !error.is_deaf() => {

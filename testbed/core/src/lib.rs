@@ -10,12 +10,14 @@
 //! [`Event`](event::Event) for the [observers](observe); nothing comes back from them.
 
 pub mod admission;
+pub mod bucket;
 pub mod control;
 pub mod distribution;
 pub mod event;
 pub mod feedback;
 pub mod gate;
 pub mod hold;
+pub mod limit;
 pub mod load;
 pub mod observe;
 pub mod quantity;

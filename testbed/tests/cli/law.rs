@@ -7,12 +7,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-fn vectors() -> Vec<PathBuf> {
+fn vectors(of: &str) -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
     let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let mut csv: Vec<_> = paths
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("velox_"))
-        .collect();
+    let named = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(of);
+    let mut csv: Vec<_> = paths.filter(named).collect();
     csv.sort();
     csv
 }
@@ -60,7 +59,7 @@ fn assert_reproduced(input: &str, output: &str) {
 #[test]
 fn every_recorded_row_is_reproduced() {
     let scratch = Scratch::new();
-    let files = vectors();
+    let files = vectors("velox_");
     assert!(files.len() >= 14, "{files:?}");
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
@@ -152,4 +151,31 @@ fn settings_out_of_range_are_clamped_as_the_original_does_and_it_is_said() {
     let finished = scratch.run(&["law", law, "--input", "rtts.csv"]);
     assert_eq!((finished.code, &*finished.stdout), (0, "rtt_ns,limit,window\n1,2,2\n"));
     assert!(finished.stderr.contains("min 5 is above max 2"), "{}", finished.stderr);
+}
+
+/// The limiter that a file's first line describes: `# scenario=... rate_per_s=50 burst=5`.
+fn go_limiter(text: &str) -> String {
+    let value = |name: &str| {
+        let (_, rest) = text.lines().next().unwrap().split_once(name).unwrap();
+        rest.split(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    let (rate, burst) = (value("rate_per_s="), value("burst="));
+    let levels = format!("{{global: {{rate: {rate}B/s, capacity: {burst}B}}}}");
+    format!("{{reservation: {{levels: {levels}, arithmetic: go}}}}")
+}
+
+#[test]
+fn every_recorded_row_of_gos_limiter_is_reproduced() {
+    let scratch = Scratch::new();
+    let files = vectors("go_xtimerate_");
+    assert_eq!(files.len(), 3);
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let finished = scratch.run(&["law", &go_limiter(&text), "--input", file.to_str().unwrap()]);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        for made in records(&finished.stdout).iter().skip(1) {
+            let recorded = (&made[4], &made[5]);
+            assert_eq!((&made[6], &made[7]), recorded, "ok and delay_ns of {made:?}");
+        }
+    }
 }

@@ -1,0 +1,218 @@
+//! The running policy.
+
+use super::go::{GoBucket, Reserved};
+use super::{Arithmetic, Config};
+use crate::limit::lateness::Lateness;
+use crate::limit::quantity::ByteRate;
+use crate::limit::waiting::{Wait, Waiting};
+use crate::limit::{Ask, Counters, Grant, Level, Levels, LevelsConfig, Limiter, Waiter};
+use crate::rng::{Rng, Streams};
+use crate::time::{Nanos, Time};
+use std::collections::BTreeSet;
+
+/// The running policy.
+#[derive(Debug)]
+pub struct Reservation {
+    account: Account,
+    refund: bool,
+    lateness: Lateness,
+    rng: Rng,
+    levels: Levels,
+    waiting: Waiting<Slot>,
+    /// By instant, then by order of ask.
+    timers: BTreeSet<(Time, u64, u32)>,
+    counters: Counters,
+}
+
+/// Who keeps the tokens.
+#[derive(Debug)]
+enum Account {
+    /// The levels.
+    Exact,
+    /// Go's bucket. The last grant can still be cancelled at its own instant.
+    Go { bucket: GoBucket, granted: Option<(u32, Reserved)> },
+}
+
+/// What a sleeper has reserved.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// When each level's debt is paid off.
+    dues: [Time; 3],
+    /// Its timer.
+    timer: (Time, u64, u32),
+    go: Option<Reserved>,
+}
+
+impl Reservation {
+    pub(super) fn new(config: &Config, streams: &Streams) -> Self {
+        let bucket = config.levels.global.as_ref().filter(|_| config.arithmetic == Arithmetic::Go);
+        let levels = match bucket {
+            Some(_) => Levels::new(&LevelsConfig::default()),
+            None => Levels::new(&config.levels),
+        };
+        Self {
+            account: bucket.map_or(Account::Exact, |bucket| Account::Go {
+                bucket: GoBucket::new(bucket),
+                granted: None,
+            }),
+            refund: config.refund,
+            lateness: config.lateness.clone(),
+            rng: streams.stream("limiter"),
+            levels,
+            waiting: Waiting::default(),
+            timers: BTreeSet::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Takes the tokens, into debt if need be; `None` if they are refused.
+    fn reserve(
+        &mut self,
+        now: Time,
+        waiter: Waiter,
+        cost: u64,
+    ) -> Option<([Time; 3], Option<Reserved>)> {
+        if let Account::Go { bucket, granted } = &mut self.account {
+            let reserved = bucket.reserve(now, cost, i64::MAX)?;
+            *granted = Some((waiter.id, reserved));
+            return Some(([reserved.due(); 3], Some(reserved)));
+        }
+        let levels = &mut self.levels;
+        let dues = Level::ALL.map(|level| {
+            levels.bucket(now, level, waiter).map_or(now, |bucket| {
+                bucket.take(now, cost);
+                bucket.due(now, 0)
+            })
+        });
+        Some((dues, None))
+    }
+
+    fn give_back(&mut self, now: Time, wait: &Wait<Slot>) {
+        match (&mut self.account, &wait.state.go) {
+            (Account::Go { bucket, .. }, Some(reserved)) => bucket.cancel(now, reserved),
+            _ => self.levels.give_back(now, wait.waiter, wait.cost),
+        }
+    }
+
+    fn timer(&mut self, dues: &[Time; 3], waiter: Waiter, order: u64) -> (Time, u64, u32) {
+        let fires = self.lateness.fires_at(latest(dues), waiter, &mut self.rng);
+        (fires, order, waiter.id)
+    }
+
+    /// In Go a grant can be cancelled too, at its own instant.
+    fn cancel_grant(&mut self, now: Time, id: u32) {
+        if let Account::Go { bucket, granted } = &mut self.account
+            && let Some((_, reserved)) = granted.take_if(|(last, _)| *last == id)
+        {
+            bucket.cancel(now, &reserved);
+        }
+    }
+
+    /// Stretches what is left of every wait at a level by `old / new`, rounded up.
+    fn stretch(&mut self, now: Time, level: Level, old: ByteRate, new: ByteRate) {
+        let mut moved = Vec::new();
+        for wait in self.waiting.iter_mut() {
+            let due = &mut wait.state.dues[level as usize];
+            *due = stretched(now, *due, old, new);
+            moved.push((wait.waiter, wait.state.dues, wait.state.timer));
+        }
+        for (waiter, dues, old_timer) in moved {
+            let timer = self.timer(&dues, waiter, old_timer.1);
+            self.timers.remove(&old_timer);
+            self.timers.insert(timer);
+            if let Some(wait) = self.waiting.get_mut(waiter.id) {
+                wait.state.timer = timer;
+            }
+        }
+    }
+}
+
+fn latest(dues: &[Time; 3]) -> Time {
+    dues.iter().copied().fold(Time::ZERO, Time::max)
+}
+
+fn stretched(now: Time, due: Time, old: ByteRate, new: ByteRate) -> Time {
+    let left = u128::from(due.since(now).get()) * u128::from(old.get());
+    let left = left.div_ceil(u128::from(new.get()));
+    now.after(Nanos::new(u64::try_from(left).unwrap_or(u64::MAX)))
+}
+
+impl Limiter for Reservation {
+    fn ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> Ask {
+        self.counters.asks += 1;
+        let Some((dues, go)) = self.reserve(now, waiter, cost) else { return Ask::Refused };
+        let at = latest(&dues);
+        if at <= now {
+            self.counters.grants += 1;
+            return Ask::Granted;
+        }
+        let timer = self.timer(&dues, waiter, self.counters.asks);
+        self.timers.insert(timer);
+        let (quoted, state) = (Some(at), Slot { dues, timer, go });
+        self.waiting.insert(Wait { waiter, cost, asked_at: now, quoted, state });
+        Ask::Waiting { quoted }
+    }
+
+    fn try_ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> bool {
+        self.counters.asks += 1;
+        let granted = match &mut self.account {
+            Account::Go { bucket, .. } => bucket.reserve(now, cost, 0).is_some(),
+            Account::Exact => self.levels.take_or_wait(now, waiter, cost).is_ok(),
+        };
+        self.counters.grants += u64::from(granted);
+        granted
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.timers.first().map(|(at, ..)| *at)
+    }
+
+    fn on_wake(&mut self, now: Time) -> Option<Grant> {
+        let &(at, _, id) = self.timers.first()?;
+        if at > now {
+            return None;
+        }
+        self.timers.pop_first();
+        let wait = self.waiting.remove(id)?;
+        self.counters.wakes += 1;
+        self.counters.grants += 1;
+        Some(wait.grant())
+    }
+
+    fn cancel(&mut self, now: Time, id: u32) -> bool {
+        let Some(wait) = self.waiting.remove(id) else {
+            self.cancel_grant(now, id);
+            return false;
+        };
+        self.timers.remove(&wait.state.timer);
+        self.counters.cancels += 1;
+        if self.refund {
+            self.give_back(now, &wait);
+        }
+        true
+    }
+
+    fn set_rate(&mut self, now: Time, level: Level, rate: ByteRate) {
+        match (&mut self.account, level) {
+            (Account::Go { bucket, .. }, Level::Global) => bucket.set_rate(now, rate),
+            (Account::Go { .. }, _) => {}
+            (Account::Exact, _) => {
+                if let Some(old) = self.levels.set_rate(now, level, rate) {
+                    self.stretch(now, level, old, rate);
+                }
+            }
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn levels(&self) -> &Levels {
+        &self.levels
+    }
+}
