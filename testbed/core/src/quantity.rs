@@ -116,7 +116,8 @@ impl fmt::Display for Share {
     }
 }
 
-/// Writes serde and schema support for a quantity that is text in a file.
+/// Writes serde and schema support for a quantity that is text in a file. What it uses of serde and
+/// schemars is imported where it is called.
 macro_rules! text_quantity {
     ($Type:ty, $name:literal, $parse:path, $write:expr, $pattern:literal, $cure:expr, $example:literal) => {
         impl<'de> Deserialize<'de> for $Type {
@@ -156,6 +157,8 @@ macro_rules! text_quantity {
         }
     };
 }
+
+pub(crate) use text_quantity;
 
 /// A length without loss: whole nanoseconds in the largest unit that divides them.
 fn exact_duration(length: &Nanos) -> String {

@@ -3,7 +3,7 @@
 //! Binary units are powers of 1024 (KiB, MiB, GiB), decimal ones of 1000 (kB, MB, GB). Both types
 //! are whole bytes: a bucket counts exactly.
 
-use crate::quantity::split_number;
+use crate::quantity::{split_number, text_quantity};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -111,57 +111,20 @@ impl fmt::Display for ByteRate {
     }
 }
 
-/// Writes serde and schema support for a quantity that is text in a file.
-macro_rules! text_quantity {
-    ($Type:ident, $parse:path, $pattern:literal, $cure:expr, $example:literal) => {
-        impl<'de> Deserialize<'de> for $Type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl de::Visitor<'_> for Text {
-                    type Value = $Type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($cure)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$Type, E> {
-                        $parse(text).map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_str(Text)
-            }
-        }
-
-        impl Serialize for $Type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl JsonSchema for $Type {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($Type).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({
-                    "type": "string",
-                    "pattern": $pattern,
-                    "description": $cure,
-                    "examples": [$example],
-                })
-            }
-        }
-    };
-}
-
 text_quantity!(
     Bytes,
+    "Bytes",
     parse_bytes,
+    ToString::to_string,
     r"^[0-9]+(\.[0-9]+)?\s*(B|KiB|MiB|GiB|kB|MB|GB)$",
     BYTES_CURE,
     "16KiB"
 );
 text_quantity!(
     ByteRate,
+    "ByteRate",
     parse_byte_rate,
+    ToString::to_string,
     r"^[0-9]+(\.[0-9]+)?\s*(B|KiB|MiB|GiB|kB|MB|GB)\s*/\s*s$",
     BYTE_RATE_CURE,
     "4MiB/s"
