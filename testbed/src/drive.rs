@@ -1,5 +1,6 @@
 //! Driving an experiment: one shell, two worlds.
 
+mod calls;
 pub mod interrupt;
 pub mod live;
 mod overhead;

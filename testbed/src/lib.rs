@@ -28,4 +28,5 @@ pub mod watch {
     pub mod serve;
     pub mod store;
     pub mod view;
+    pub mod waits;
 }

@@ -4,14 +4,13 @@ pub mod evaluate;
 pub mod grammar;
 pub mod guard;
 
-use crate::experiment::plan::{Expectation, Plan};
+use crate::experiment::plan::{Expectation, Plan, Work};
 use crate::watch::series;
 use crate::watch::store::Store;
 use evaluate::{Observed, evaluate};
 use grammar::{Bound, Comparison, Measure, Sentence, in_unit};
 use guard::{Breach, Generator, Held};
 use serde::Serialize;
-use testbed_core::control::ControllerConfig;
 use testbed_core::vitals::Unit;
 
 /// How a run, or one expectation, came out. Later ones are worse.
@@ -97,7 +96,7 @@ fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judg
 
 fn judge_arm(plan: &Plan, store: &Store, expectation: &Expectation, arm: usize) -> Judged {
     let Sentence { measure, bound } = &expectation.sentence;
-    let unit = unit(measure, &plan.arms[arm].controller);
+    let unit = unit(measure, &plan.arms[arm].work);
     let observed = evaluate(store, arm, expectation.phase, measure);
     let (value, remark) = match observed {
         Observed::Value(value) => (Some(value), None),
@@ -118,11 +117,11 @@ fn judge_arm(plan: &Plan, store: &Store, expectation: &Expectation, arm: usize) 
     }
 }
 
-fn unit(measure: &Measure, law: &ControllerConfig) -> Unit {
+fn unit(measure: &Measure, work: &Work) -> Unit {
     match measure {
         Measure::TimeTo { .. } => Unit::Seconds,
         Measure::Aggregate { series, .. } => {
-            series::find(series, law).map_or(Unit::Count, |(unit, _)| unit)
+            series::find(series, work).map_or(Unit::Count, |(unit, _)| unit)
         }
     }
 }

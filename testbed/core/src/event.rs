@@ -5,9 +5,12 @@
 //! compile until every exporter has decided what to do with it.
 
 use crate::control::Update;
+use crate::download::Change;
+use crate::limit::Waiter;
 use crate::request::{Arm, Arrival, Sample, Served};
 use crate::time::Nanos;
 use crate::vitals::Vitals;
+use crate::wait::{Wait, WaitEnd};
 
 /// One change of state. Its instant is passed beside it.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,53 @@ pub enum Event<'a> {
         update: Update,
         /// The law's inner numbers after it, among them the inputs that it used.
         vitals: &'a Vitals,
+    },
+    /// A waiter asked its limiter for tokens. Its wait ends with [`Event::WaitEnded`], perhaps at the
+    /// same instant.
+    Asked {
+        /// Where.
+        arm: Arm,
+        /// Who asked for what, and what it was told.
+        wait: Wait,
+        /// Asks that wait, itself included.
+        waiting: u32,
+    },
+    /// A wait for tokens ended.
+    WaitEnded {
+        /// Where.
+        arm: Arm,
+        /// The wait.
+        wait: Wait,
+        /// How it ended.
+        end: WaitEnd,
+        /// Waits that this grant overtook.
+        overtook: u32,
+        /// How late the limiter was woken for it (live).
+        lag: Nanos,
+        /// Asks that still wait.
+        waiting: u32,
+        /// Transfers at work or waiting, its own included.
+        active: u32,
+    },
+    /// A transfer of a download began, was aborted, or ended.
+    Transfer {
+        /// Where.
+        arm: Arm,
+        /// The segment and its task.
+        waiter: Waiter,
+        /// What happened.
+        change: Change,
+        /// Transfers at work or waiting.
+        active: u32,
+    },
+    /// The state of a limiter, taken at each sampling instant.
+    Limiter {
+        /// Where.
+        arm: Arm,
+        /// Its inner numbers.
+        vitals: &'a Vitals,
+        /// Tokens of the global level in bytes, negative in debt; `None` without such a limit.
+        tokens: Option<f64>,
     },
     /// A finite input has been worked off.
     InputDone {

@@ -8,11 +8,15 @@
 //! with a [`Ticket`](request::Ticket), [`service`] works on it, admission takes the answer back and
 //! tells the [controller](control), which moves the window. Every step drops one
 //! [`Event`](event::Event) for the [observers](observe); nothing comes back from them.
+//!
+//! One chunk's way: a transfer of a [`download`] has a chunk, asks the [limiter](limit) for its
+//! bytes, waits until it is granted, and reads on.
 
 pub mod admission;
 pub mod bucket;
 pub mod control;
 pub mod distribution;
+pub mod download;
 pub mod event;
 pub mod feedback;
 pub mod gate;
@@ -27,3 +31,4 @@ pub mod rng;
 pub mod service;
 pub mod time;
 pub mod vitals;
+pub mod wait;

@@ -34,6 +34,8 @@ pub struct Waiter {
     pub task: u32,
     /// The queue that its task belongs to.
     pub queue: u32,
+    /// Which of its task's segments it is: a name for people, no policy looks at it.
+    pub segment: u32,
 }
 
 /// The answer to an ask.
@@ -259,4 +261,6 @@ policies! {
     Fifo => fifo,
     Reservation => reservation,
     Peek => peek,
+    WakeHeap => wake_heap,
+    Drr => drr,
 }

@@ -14,6 +14,10 @@ pub enum Unit {
     Requests,
     /// Requests per second.
     PerSecond,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
     /// A count of events since the run began.
     Count,
 }
@@ -26,6 +30,8 @@ impl Unit {
             Self::Ratio => "ratio",
             Self::Requests => "requests",
             Self::PerSecond => "requests/s",
+            Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes/s",
             Self::Count => "count",
         }
     }

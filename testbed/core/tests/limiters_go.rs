@@ -7,7 +7,7 @@ use testbed_core::limit::{Ask, Limiter, LimiterConfig, Waiter};
 use testbed_core::rng::Streams;
 use testbed_core::time::Time;
 
-const WAITER: Waiter = Waiter { id: 0, task: 0, queue: 0 };
+const WAITER: Waiter = Waiter { id: 0, task: 0, queue: 0, segment: 0 };
 
 /// The limiter that the first line of a file describes.
 fn limiter(header: &str) -> Box<dyn Limiter> {

@@ -18,6 +18,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
+use testbed_core::download::Command;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
@@ -148,6 +149,8 @@ impl World for Live {
         });
     }
 
+    fn transfer(&mut self, _: Arm, _: Command) {}
+
     fn step(&mut self, until: Time) -> Result<Step, WorldError> {
         loop {
             if let Some(signal) = self.interrupt.signal() {
@@ -226,7 +229,7 @@ impl LiveArm {
             EmbeddedProxy::start(any_port, backend.addr(), timer.clone(), *streams, &arm.name)
                 .await?;
         let client = Client::new(proxy.listen_addr());
-        Ok(Self { backend, proxy, client, classify: arm.admission.classify.clone() })
+        Ok(Self { backend, proxy, client, classify: arm.classify() })
     }
 }
 

@@ -4,20 +4,19 @@
 //! ```text
 //! wait for the next answer, or for the next instant at which somebody has something to do
 //!   answer   -> admission.finish -> controller; the load hears of it; the backend is fed
-//!   instant  -> timeline edge | sampling | load, drain or law that is due
+//!   chunk    -> downloads.on_progress -> limiter
+//!   instant  -> timeline edge | sampling | load, drain, law or limiter that is due
 //! then let go what may go
 //! ```
 
-use super::overhead::Overhead;
+use super::calls::Calls;
 use super::timeline::{Change, Timeline};
 use super::world::{ArmFaults, Signal, Step, World, WorldError};
-use crate::experiment::plan::{Action, ArmPlan, FaultPlan, Plan};
+use crate::experiment::plan::{self, Action, ArmPlan, FaultPlan, Plan};
 use faults::Toxic;
 use std::collections::BTreeSet;
-use testbed_core::admission::Admission;
+use testbed_core::download::{Downloads, Progress, TransferId};
 use testbed_core::event::Event;
-use testbed_core::hold::Feed;
-use testbed_core::load::Load;
 use testbed_core::observe::Observer;
 use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
@@ -32,15 +31,17 @@ pub enum Ending {
     Interrupted(Signal),
 }
 
-/// One variant at work.
+/// One variant.
 struct ArmState {
     arm: Arm,
-    admission: Admission,
-    load: Load,
+    work: Work,
     faults: ArmFaults,
-    overhead: Overhead,
-    first_planned: Time,
-    done: bool,
+}
+
+/// What it does.
+enum Work {
+    Calls(Box<Calls>),
+    Downloads(Box<Downloads>),
 }
 
 /// Runs an experiment.
@@ -90,12 +91,15 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
     fn run_phases(&mut self) -> Result<Ending, WorldError> {
         self.apply_due_changes(Time::ZERO)?;
         for arm in &mut self.arms {
-            arm.admission.announce(Time::ZERO, &mut self.observer);
+            if let Work::Calls(calls) = &mut arm.work {
+                calls.announce(Time::ZERO, &mut self.observer);
+            }
         }
         self.let_go_all(Time::ZERO);
         while !self.timeline.is_over() {
             match self.world.step(self.next_instant())? {
                 Step::Answer { arm, ticket, answer } => self.take_back(arm, ticket, &answer),
+                Step::Transfer { arm, id, progress } => self.come_on(arm, id, progress),
                 Step::Reached => self.on_instant(self.world.now())?,
                 Step::Interrupted(signal) => return Ok(Ending::Interrupted(signal)),
             }
@@ -110,10 +114,19 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
 
     fn take_back(&mut self, arm: Arm, ticket: Ticket, answer: &Answer) {
         let now = self.world.now();
-        let state = &mut self.arms[arm.index()];
-        let feed = state.take_back(now, ticket, answer, &mut self.observer);
+        let Work::Calls(calls) = &mut self.arms[arm.index()].work else { return };
+        let feed = calls.take_back(now, ticket, answer, &mut self.observer);
         self.world.feed(arm, feed);
-        self.arms[arm.index()].let_go(now, &mut self.world, &mut self.observer);
+        calls.let_go(now, &mut self.world, &mut self.observer);
+    }
+
+    fn come_on(&mut self, arm: Arm, id: TransferId, progress: Progress) {
+        let now = self.world.now();
+        let state = &mut self.arms[arm.index()];
+        if let Work::Downloads(downloads) = &mut state.work {
+            downloads.on_progress(now, id, progress, &mut self.observer);
+        }
+        state.carry_out(&mut self.world);
     }
 
     fn on_instant(&mut self, now: Time) -> Result<(), WorldError> {
@@ -130,8 +143,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
     fn let_go_all(&mut self, now: Time) {
         for arm in &mut self.arms {
             if arm.next_wake().is_some_and(|due| due <= now) {
-                arm.admission.on_wake(now, &mut self.observer);
-                arm.let_go(now, &mut self.world, &mut self.observer);
+                arm.go_on(now, &mut self.world, &mut self.observer);
             }
         }
     }
@@ -145,7 +157,10 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             return;
         }
         self.last_tick = now;
-        for state in &self.arms {
+        for state in &mut self.arms {
+            if let Work::Downloads(downloads) = &mut state.work {
+                downloads.look(now, &mut self.observer);
+            }
             let look = self.world.look(state.arm);
             let backend = Event::Backend {
                 arm: state.arm,
@@ -202,10 +217,15 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         self.tick(now);
         for (arm, ticket) in self.world.close() {
             let cut_off = Answer::without(Outcome::Cancelled, ticket.start, now);
-            self.arms[arm.index()].admission.finish(now, ticket, &cut_off, &mut self.observer);
+            if let Work::Calls(calls) = &mut self.arms[arm.index()].work {
+                calls.finish(now, ticket, &cut_off, &mut self.observer);
+            }
         }
         for state in &mut self.arms {
-            state.admission.abandon(now, &mut self.observer);
+            match &mut state.work {
+                Work::Calls(calls) => calls.abandon(now, &mut self.observer),
+                Work::Downloads(downloads) => downloads.cut_off(now, &mut self.observer),
+            }
         }
         self.observer.on_event(now, &Event::End);
     }
@@ -213,61 +233,35 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
 
 impl ArmState {
     fn new(arm: Arm, plan: &ArmPlan, streams: &Streams) -> Self {
-        let admission = &plan.admission;
-        Self {
-            arm,
-            admission: Admission::new(
-                arm,
-                plan.controller.build(),
-                admission.max_waiting as usize,
-                &admission.feedback,
-            ),
-            load: Load::new(&plan.load, streams),
-            faults: ArmFaults::default(),
-            overhead: Overhead::default(),
-            first_planned: Time::ZERO,
-            done: false,
-        }
+        let work = match &plan.work {
+            plan::Work::Calls(calls) => Work::Calls(Box::new(Calls::new(arm, calls, streams))),
+            plan::Work::Downloads(plan::Downloads { limiter, load }) => {
+                Work::Downloads(Box::new(Downloads::new(arm, load, limiter, streams)))
+            }
+        };
+        Self { arm, work, faults: ArmFaults::default() }
     }
 
     fn next_wake(&self) -> Option<Time> {
-        Time::earliest([self.load.next_wake(), self.admission.next_wake()])
+        match &self.work {
+            Work::Calls(calls) => calls.next_wake(),
+            Work::Downloads(downloads) => downloads.next_wake(),
+        }
     }
 
-    fn take_back<O: Observer>(
-        &mut self,
-        now: Time,
-        ticket: Ticket,
-        answer: &Answer,
-        observer: &mut O,
-    ) -> Feed {
-        let client = ticket.arrival.client;
-        if let Some(served) = answer.served {
-            self.overhead.record(answer.end.since(ticket.start).minus(served.age));
+    /// Does what is due, and sends what may go.
+    fn go_on<W: World, O: Observer>(&mut self, now: Time, world: &mut W, observer: &mut O) {
+        match &mut self.work {
+            Work::Calls(calls) => calls.go_on(now, world, observer),
+            Work::Downloads(downloads) => downloads.step(now, observer),
         }
-        self.admission.finish(now, ticket, answer, observer);
-        self.load.on_end(now, client);
-        if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
-            let makespan = answer.end.since(self.first_planned);
-            observer.on_event(now, &Event::InputDone { arm: self.arm, makespan });
-        }
-        Feed { baseline: self.admission.baseline_rtt(), overhead: self.overhead.least() }
+        self.carry_out(world);
     }
 
-    /// Offers what is planned and sends what may go.
-    fn let_go<W: World, O: Observer>(&mut self, now: Time, world: &mut W, observer: &mut O) {
-        while let Some(arrival) = self.load.take(now) {
-            let client = arrival.client;
-            if self.admission.arrive(now, arrival, observer).is_err() {
-                self.load.on_end(now, client);
-            }
-        }
-        while let Some(ticket) = self.admission.admit(now, observer) {
-            world.send(self.arm, ticket);
-        }
-        if self.load.flushes() {
-            while let Some(ticket) = self.admission.admit_ungated(now, observer) {
-                world.send(self.arm, ticket);
+    fn carry_out<W: World>(&mut self, world: &mut W) {
+        if let Work::Downloads(downloads) = &mut self.work {
+            while let Some(command) = downloads.take_command() {
+                world.transfer(self.arm, command);
             }
         }
     }

@@ -8,7 +8,8 @@ mod path;
 use super::interrupt::Interrupt;
 use super::world::{ArmFaults, Step, World, WorldError};
 use crate::experiment::plan::ArmPlan;
-use path::Path;
+use path::{Back, Path};
+use testbed_core::download::Command;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Arm, Ticket};
 use testbed_core::rng::Streams;
@@ -68,14 +69,25 @@ impl World for Sim {
         self.paths[arm.index()].send(self.now, ticket);
     }
 
+    fn transfer(&mut self, arm: Arm, command: Command) {
+        self.paths[arm.index()].transfer(self.now, command);
+    }
+
     fn step(&mut self, until: Time) -> Result<Step, WorldError> {
         if let Some(signal) = self.interrupt.signal() {
             return Ok(Step::Interrupted(signal));
         }
         while let Some((at, index)) = self.next_due().filter(|(at, _)| *at <= until) {
             self.advance_to(at)?;
-            if let Some((ticket, answer)) = self.paths[index].advance(self.now) {
-                return Ok(Step::Answer { arm: Arm(index as u16), ticket, answer });
+            let arm = Arm(index as u16);
+            match self.paths[index].advance(self.now) {
+                None => {}
+                Some(Back::Answer(ticket, answer)) => {
+                    return Ok(Step::Answer { arm, ticket, answer });
+                }
+                Some(Back::Transfer(id, progress)) => {
+                    return Ok(Step::Transfer { arm, id, progress });
+                }
             }
         }
         self.advance_to(until)?;

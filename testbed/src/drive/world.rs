@@ -1,5 +1,6 @@
 //! The world an experiment runs in: its time, and the way to the backend and back.
 
+use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::request::{Answer, Arm, Ticket};
 use testbed_core::service::{BackendState, Reject};
@@ -28,6 +29,15 @@ pub enum Step {
         ticket: Ticket,
         /// How it came back.
         answer: Answer,
+    },
+    /// A transfer came on or broke.
+    Transfer {
+        /// The arm that it belongs to.
+        arm: Arm,
+        /// Which.
+        id: TransferId,
+        /// What became of it.
+        progress: Progress,
     },
     /// Nothing came back before the instant asked for.
     Reached,
@@ -77,7 +87,10 @@ pub trait World {
     /// Sends an admitted request on its way.
     fn send(&mut self, arm: Arm, ticket: Ticket);
 
-    /// Goes on until a request comes back, but not beyond `until`.
+    /// Opens, reads or closes a transfer.
+    fn transfer(&mut self, arm: Arm, command: Command);
+
+    /// Goes on until something comes back, but not beyond `until`.
     ///
     /// # Errors
     /// When the world is broken; the run cannot go on.

@@ -1,18 +1,16 @@
 //! The semantic check: what a schema cannot see. Names that must exist, ranges that depend on one
 //! another, settings that cannot work. It finds all mistakes, and makes the plan if there are none.
 
+mod arms;
 mod expect;
 mod faults;
 
-use super::file::{AdmissionFile, File};
-use super::plan::{Action, ArmPlan, FaultPlan, PhasePlan, Plan};
+use super::file::File;
+use super::plan::{PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
 use std::collections::BTreeSet;
-use testbed_core::load::LoadConfig;
 use testbed_core::time::{Nanos, Time};
 
-/// The most arms in a file: each is a label value and, live, a backend and a proxy.
-const MAX_ARMS: usize = 64;
 /// The longest run.
 const MAX_RUN: Nanos = Nanos::from_secs(30 * 24 * 3600);
 /// The shortest sampling interval.
@@ -29,10 +27,10 @@ pub fn plan(file: File) -> Result<Plan, Problems> {
     let mut problems = Problems::new();
     run_settings(&file, &mut problems);
     let phases = phases(&file, &mut problems);
-    let arms = arms(&file, &mut problems);
+    let arms = arms::check(&file, &mut problems);
     let faults = faults::check(&file, &phases, &arms, &mut problems);
     let expect = expect::check(&file, &phases, &arms, &mut problems);
-    spinning(&faults, &arms, &mut problems);
+    arms::spinning(&faults, &arms, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -41,6 +39,7 @@ pub fn plan(file: File) -> Result<Plan, Problems> {
         mode: file.run.mode,
         seed: file.run.seed,
         sample_every: file.run.sample_every,
+        waits: file.record.waits,
         arms,
         phases,
         faults,
@@ -81,91 +80,6 @@ fn phases(file: &File, problems: &mut Problems) -> Vec<PhasePlan> {
         problems.push(Problem::at_key("/phases", message));
     }
     plans
-}
-
-fn arms(file: &File, problems: &mut Problems) -> Vec<ArmPlan> {
-    if file.arms.is_empty() || file.arms.len() > MAX_ARMS {
-        let message = format!("there are {} arms; write 1 to {MAX_ARMS}", file.arms.len());
-        problems.push(Problem::at_key("/arms", message));
-    }
-    let names: Vec<_> = file.arms.keys().cloned().collect();
-    names.iter().filter_map(|name| arm(file, name, problems)).collect()
-}
-
-fn arm(file: &File, name: &str, problems: &mut Problems) -> Option<ArmPlan> {
-    let arm = &file.arms[name];
-    let at = format!("/arms/{}", escape(name));
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
-        let problem = Problem::at_key(&at, format!("`{name}` cannot name an arm"));
-        problems.push(problem.with_help("use letters, digits, dots, dashes and underscores"));
-    }
-    for invalid in arm.controller.invalid() {
-        let at = format!("{at}/controller/{}/{}", arm.controller.name(), invalid.field);
-        problems.push(Problem::at_value(at, invalid.message));
-    }
-    let mut missing = |what: &str| {
-        let problem = Problem::at_key(&at, format!("arm `{name}` has no {what}"));
-        let help = format!("write `{what}:` here, or once for all arms at the top of the file");
-        problems.push(problem.with_help(help));
-    };
-    let backend = arm.backend.clone().or_else(|| file.backend.clone());
-    let load = arm.load.clone().or_else(|| file.load.clone());
-    if backend.is_none() {
-        missing("backend");
-    }
-    if load.is_none() {
-        missing("load");
-    }
-    let admission = arm.admission.clone().unwrap_or_else(|| file.admission.clone());
-    let (backend, load) = (backend?, load?);
-    crowded(&at, &load, &admission, problems);
-    Some(ArmPlan {
-        name: name.to_owned(),
-        controller: arm.controller.clone(),
-        backend,
-        load,
-        admission,
-    })
-}
-
-/// Clients or an input that do not fit into the queue would be rejected at the start.
-fn crowded(at: &str, load: &LoadConfig, admission: &AdmissionFile, problems: &mut Problems) {
-    let (at_once, what) = match load {
-        LoadConfig::Closed(closed) => (u64::from(closed.clients), "clients"),
-        LoadConfig::Input(input) => (input.requests, "requests of input"),
-        LoadConfig::Open(_) => return,
-    };
-    if at_once > u64::from(admission.max_waiting) {
-        let message =
-            format!("{at_once} {what} do not fit into max_waiting {}", admission.max_waiting);
-        let help = format!("write `admission: {{ max_waiting: {at_once} }}`, or less load");
-        problems.push(Problem::at_key(at, message).with_help(help));
-    }
-}
-
-/// Clients that do not think and are answered at once would ask again without time passing.
-fn spinning(faults: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
-    let restless =
-        |arm: &ArmPlan| matches!(&arm.load, LoadConfig::Closed(closed) if closed.think.is_none());
-    for arm in arms.iter().filter(|arm| restless(arm)) {
-        if arm.backend.service.mean() == Nanos::ZERO {
-            let at = format!("/arms/{}", escape(&arm.name));
-            let message =
-                format!("clients of arm `{}` do not think, and service takes 0s", arm.name);
-            let help = "give the backend a service time, or the clients a `think:`";
-            problems.push(Problem::at_key(at, message).with_help(help));
-        }
-    }
-    for (index, fault) in faults.iter().enumerate() {
-        let Action::Reject(reject) = &fault.action else { continue };
-        let at_once = reject.after == Nanos::ZERO && reject.calls.is_none();
-        if at_once && fault.arms.iter().filter_map(|arm| arms.get(*arm)).any(restless) {
-            let at = format!("/faults/{index}/backend/reject/after");
-            let message = "clients that do not think, rejected after 0s, would spin";
-            let help = "give the rejection an `after:`, or the clients a `think:`";
-            problems.push(Problem::at_value(at, message).with_help(help));
-        }
-    }
 }
 
 /// Each name may stand once in its list.

@@ -5,8 +5,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use testbed_core::control::ControllerConfig;
+use testbed_core::download::DownloadConfig;
 use testbed_core::feedback::FeedbackConfig;
 use testbed_core::hold::HoldConfig;
+use testbed_core::limit::LimiterConfig;
 use testbed_core::load::LoadConfig;
 use testbed_core::service::{Reject, ServiceConfig};
 use testbed_core::time::Nanos;
@@ -14,7 +16,7 @@ use testbed_core::time::Nanos;
 /// The version of the format that this program reads.
 pub const VERSION: u32 = 1;
 
-/// An experiment: one question to a controller.
+/// An experiment: one question to controllers or limiters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {
@@ -29,14 +31,20 @@ pub struct File {
     /// How to run it.
     #[serde(default)]
     pub run: Run,
+    /// What to record.
+    #[serde(default)]
+    pub record: Record,
     /// The variants that run side by side, each with a backend of its own.
     pub arms: IndexMap<String, ArmFile>,
     /// The backend of every arm that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<ServiceConfig>,
-    /// The load of every arm that has none of its own.
+    /// The load of every arm with a controller that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadConfig>,
+    /// The downloads of every arm with a limiter that has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub download: Option<DownloadConfig>,
     /// The admission of every arm that has none of its own.
     #[serde(default)]
     pub admission: AdmissionFile,
@@ -91,18 +99,49 @@ impl Default for Run {
     }
 }
 
-/// One variant.
+/// What to record.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Record {
+    /// Which waits for a limiter become rows of waits.csv.
+    pub waits: Waits,
+}
+
+/// Which waits become rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Waits {
+    /// Every ask, those that were granted at once too.
+    All,
+    /// Those that lasted; the others are counted only.
+    #[default]
+    Waited,
+    /// None.
+    Off,
+}
+
+/// One variant: exactly one of `controller` and `limiter`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArmFile {
-    /// The law that sets its window.
-    pub controller: ControllerConfig,
+    /// The law that sets the window of its requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerConfig>,
+    /// The policy that paces its downloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limiter: Option<LimiterConfig>,
     /// Its own backend, in place of the common one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<ServiceConfig>,
     /// Its own load, in place of the common one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadConfig>,
+    /// Its own downloads, in place of the common ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub download: Option<DownloadConfig>,
+    /// Whether it means it that some of its chunks can never be granted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_hang: bool,
     /// Its own admission, in place of the common one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admission: Option<AdmissionFile>,

@@ -1,10 +1,12 @@
 //! The plan: an experiment file, checked and resolved, with instants in place of names.
 
-use super::file::{AdmissionFile, Classify, File, Mode};
+use super::file::{AdmissionFile, Classify, File, Mode, Waits};
 use crate::verdict::grammar::Sentence;
 use faults::Toxic;
 use testbed_core::control::ControllerConfig;
+use testbed_core::download::DownloadConfig;
 use testbed_core::hold::Hold;
+use testbed_core::limit::LimiterConfig;
 use testbed_core::load::LoadConfig;
 use testbed_core::request::Outcome;
 use testbed_core::service::{Reject, ServiceConfig};
@@ -21,6 +23,8 @@ pub struct Plan {
     pub seed: u64,
     /// How often sampled series are taken.
     pub sample_every: Nanos,
+    /// Which waits become rows of waits.csv.
+    pub waits: Waits,
     /// The variants, in file order; at least one.
     pub arms: Vec<ArmPlan>,
     /// The phases, in order; at least one, each longer than 0.
@@ -38,14 +42,72 @@ pub struct Plan {
 pub struct ArmPlan {
     /// Its name.
     pub name: String,
-    /// Its law.
-    pub controller: ControllerConfig,
     /// Its backend.
     pub backend: ServiceConfig,
-    /// Its load.
+    /// What it does with it.
+    pub work: Work,
+}
+
+/// What an arm does: requests behind a controller, or downloads behind a limiter.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Requests behind a controller.
+    Calls(Calls),
+    /// Downloads behind a limiter.
+    Downloads(Downloads),
+}
+
+/// Requests behind a controller.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// The law.
+    pub controller: ControllerConfig,
+    /// The load.
     pub load: LoadConfig,
-    /// How its requests wait and its answers are read.
+    /// How requests wait and their answers are read.
     pub admission: AdmissionFile,
+}
+
+/// Downloads behind a limiter.
+#[derive(Clone, Debug)]
+pub struct Downloads {
+    /// The policy.
+    pub limiter: LimiterConfig,
+    /// The load.
+    pub load: DownloadConfig,
+}
+
+impl Work {
+    /// The kind of state machine at work and its name: law `velox`, policy `fifo`.
+    pub const fn law(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Calls(calls) => ("law", calls.controller.name()),
+            Self::Downloads(downloads) => ("policy", downloads.limiter.name()),
+        }
+    }
+}
+
+impl ArmPlan {
+    /// Its requests, if it has any.
+    pub const fn calls(&self) -> Option<&Calls> {
+        match &self.work {
+            Work::Calls(calls) => Some(calls),
+            Work::Downloads(_) => None,
+        }
+    }
+
+    /// Its downloads, if it has any.
+    pub const fn downloads(&self) -> Option<&Downloads> {
+        match &self.work {
+            Work::Calls(_) => None,
+            Work::Downloads(downloads) => Some(downloads),
+        }
+    }
+
+    /// Which answers mean what.
+    pub fn classify(&self) -> Classify {
+        self.calls().map(|calls| calls.admission.classify.clone()).unwrap_or_default()
+    }
 }
 
 /// A named span of time.

@@ -40,7 +40,7 @@ fn aggregated(
     aggregate: Aggregate,
     series: &str,
 ) -> Option<f64> {
-    if let Some(per_request) = PerRequest::ALL.into_iter().find(|kind| kind.info().name == series) {
+    if let Some(per_request) = PerRequest::named(series) {
         return of_distribution(&arm.distribution(per_request, phase), aggregate);
     }
     if let Some(intervals) = arm.intervals.get(series) {

@@ -110,7 +110,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
         };
         Generator {
             arm: arm.name.clone(),
-            planned: planned(&arm.load, plan.seed, span.end),
+            planned: arm.calls().and_then(|calls| planned(&calls.load, plan.seed, span.end)),
             offered: recorded.distribution(PerRequest::Lag, None).count(),
             lag_p99: percentile(PerRequest::Lag, 99.0),
             send_lag_p99: percentile(PerRequest::SendLag, 99.0),

@@ -1,8 +1,10 @@
 //! The journal: `events.jsonl`, one line an event, written as the run goes.
 
+use super::waits::waiter_name;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
+use testbed_core::download::Change;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::time::Time;
@@ -42,11 +44,37 @@ enum What<'a> {
         reason: &'a str,
         vitals: Map<String, Value>,
     },
+    Transfer {
+        arm: &'a str,
+        waiter: String,
+        #[serde(flatten)]
+        change: Changed,
+    },
     InputDone {
         arm: &'a str,
         makespan_ns: u64,
     },
     End,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+enum Changed {
+    Opened { attempt: u32 },
+    Aborted { reason: &'static str, lost: u64 },
+    Done { task_done: bool },
+    Failed,
+}
+
+impl Changed {
+    const fn of(change: Change) -> Self {
+        match change {
+            Change::Opened { attempt } => Self::Opened { attempt },
+            Change::Aborted { reason, lost } => Self::Aborted { reason: reason.name(), lost },
+            Change::Done { task_done } => Self::Done { task_done },
+            Change::Failed => Self::Failed,
+        }
+    }
 }
 
 impl<W: Write> Journal<W> {
@@ -93,6 +121,10 @@ impl<W: Write> Observer for Journal<W> {
                 reason: update.reason,
                 vitals: map(vitals),
             },
+            Event::Transfer { arm, waiter, change, .. } => {
+                let arm = &self.arms[arm.index()];
+                What::Transfer { arm, waiter: waiter_name(waiter), change: Changed::of(change) }
+            }
             Event::InputDone { arm, makespan } => {
                 What::InputDone { arm: &self.arms[arm.index()], makespan_ns: makespan.get() }
             }
@@ -109,6 +141,9 @@ impl<W: Write> Observer for Journal<W> {
             | Event::Admitted { .. }
             | Event::Finished { .. }
             | Event::Abandoned { .. }
+            | Event::Asked { .. }
+            | Event::WaitEnded { .. }
+            | Event::Limiter { .. }
             | Event::Backend { .. } => return,
         };
         let written = write(&mut self.out, now, what);

@@ -129,6 +129,10 @@ impl Observer for Prometheus {
             }
             Event::Phase { index, .. } => self.enter_phase(Some(index)),
             Event::Fault { index, on, .. } => self.faults[index].switch(on),
+            Event::Asked { .. }
+            | Event::WaitEnded { .. }
+            | Event::Transfer { .. }
+            | Event::Limiter { .. } => {}
             Event::Tick => {}
             Event::End => self.enter_phase(None),
         }

@@ -256,6 +256,10 @@ impl<W: Write> Observer for Recorder<W> {
             }
             Event::Phase { .. } => self.store.begin_phase(now),
             Event::Fault { .. } => {}
+            Event::Asked { .. }
+            | Event::WaitEnded { .. }
+            | Event::Transfer { .. }
+            | Event::Limiter { .. } => {}
             Event::Tick => self.tick(now),
             Event::End => self.end(now),
         }

@@ -46,7 +46,7 @@ pub struct Intervals {
     starts: Vec<usize>,
 }
 
-/// One value a request, in nanoseconds.
+/// One value a request or a wait, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     /// How the values are spread, to three digits.
@@ -130,6 +130,45 @@ pub struct PhaseSpan {
     pub end: Time,
 }
 
+/// What each waiter of a limiter got within one phase, by its id.
+#[derive(Clone, Debug, Default)]
+pub struct Waiters {
+    all: Vec<WaiterShare>,
+}
+
+/// What one waiter got within one phase.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct WaiterShare {
+    /// Whether it had a transfer then.
+    pub took_part: bool,
+    /// Bytes that it was granted.
+    pub granted: u64,
+    /// The most rounds that it went without a grant. A round is as many grants to others as there
+    /// are transfers.
+    pub worst_rounds: f64,
+}
+
+impl Waiters {
+    /// The share of a waiter, to change it.
+    pub fn share(&mut self, id: u32) -> &mut WaiterShare {
+        let index = id as usize;
+        if index >= self.all.len() {
+            self.all.resize(index + 1, WaiterShare::default());
+        }
+        &mut self.all[index]
+    }
+
+    /// Adds what happened in a later phase.
+    fn add(&mut self, later: &Self) {
+        for (id, later) in (0..).zip(&later.all) {
+            let share = self.share(id);
+            share.took_part |= later.took_part;
+            share.granted += later.granted;
+            share.worst_rounds = share.worst_rounds.max(later.worst_rounds);
+        }
+    }
+}
+
 /// All series of one arm.
 #[derive(Clone, Debug, Default)]
 pub struct ArmStore {
@@ -137,8 +176,10 @@ pub struct ArmStore {
     pub steps: BTreeMap<String, Steps>,
     /// Values summed up over sampling intervals.
     pub intervals: BTreeMap<&'static str, Intervals>,
-    /// For each phase, one distribution for each of [`PerRequest::ALL`].
-    distributions: Vec<[Distribution; PerRequest::ALL.len()]>,
+    /// For each phase, one distribution for each [`PerRequest`].
+    distributions: Vec<[Distribution; PerRequest::COUNT]>,
+    /// For each phase, what each waiter got.
+    waiters: Vec<Waiters>,
 }
 
 /// What a run recorded.
@@ -161,6 +202,7 @@ impl Store {
         self.phases.push(PhaseSpan { begin: now, end: now });
         for arm in &mut self.arms {
             arm.distributions.push(Default::default());
+            arm.waiters.push(Waiters::default());
             arm.steps.values_mut().for_each(|steps| steps.starts.push(steps.points.len()));
             arm.intervals.values_mut().for_each(|all| all.starts.push(all.items.len()));
         }
@@ -209,6 +251,20 @@ impl ArmStore {
         if let Some(phase) = self.distributions.last_mut() {
             phase[series as usize].record(length);
         }
+    }
+
+    /// The share of a waiter in the present phase, to change it. `None` before the first phase.
+    pub fn waiter(&mut self, id: u32) -> Option<&mut WaiterShare> {
+        Some(self.waiters.last_mut()?.share(id))
+    }
+
+    /// What those waiters got who had a transfer in a phase, or in the whole run, by their ids.
+    pub fn waiters(&self, phase: Option<usize>) -> Vec<WaiterShare> {
+        let mut all = Waiters::default();
+        let within = |index: &usize| phase.is_none_or(|phase| phase == *index);
+        let phases = self.waiters.iter().enumerate().filter(|(index, _)| within(index));
+        phases.for_each(|(_, waiters)| all.add(waiters));
+        all.all.into_iter().filter(|share| share.took_part).collect()
     }
 
     /// The distribution of a phase, or of the whole run.

@@ -217,9 +217,11 @@ impl Limiter for Peek {
             let timer = self.timers.pop()?;
             let grant = self.retry(now, timer);
             if grant.is_some() {
+                self.tidy();
                 return grant;
             }
         }
+        self.tidy();
         None
     }
 

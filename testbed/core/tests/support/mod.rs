@@ -51,6 +51,10 @@ impl Observer for Ledger {
             Event::Abandoned { .. } => self.abandoned += 1,
             Event::Updated { update, .. } => self.limit = update.limit,
             Event::InputDone { .. }
+            | Event::Asked { .. }
+            | Event::WaitEnded { .. }
+            | Event::Transfer { .. }
+            | Event::Limiter { .. }
             | Event::Backend { .. }
             | Event::Phase { .. }
             | Event::Fault { .. }

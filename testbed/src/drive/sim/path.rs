@@ -5,17 +5,21 @@
 //! its answer is there. While there is nothing wrong with the network a call goes straight to the
 //! backend: the network itself takes no time in virtual mode.
 
+mod transfers;
+
 use super::super::world::ArmFaults;
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
 use faults::{Chain, Item, Payload, ProxyFaults, Stream, link_rng};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap};
+use testbed_core::download::{Progress, TransferId};
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Outcome, Served, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::{BackendState, Released, Service};
 use testbed_core::time::{Nanos, Time};
+use transfers::{Transfer, Transfers};
 
 /// Bytes of a request and of an answer on the wire: about what the live client and backend send.
 const REQUEST_BYTES: u64 = 100;
@@ -40,21 +44,37 @@ impl Payload for Chunk {
     }
 }
 
-/// What the backend is given: where its answer goes. `epoch` tells whether that still exists.
+/// What came back to the client's side.
+#[derive(Debug)]
+pub(super) enum Back {
+    Answer(Ticket, Answer),
+    Transfer(TransferId, Progress),
+}
+
+/// What the backend is given: where its answer goes. Another connection may have taken the place.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     connection: usize,
-    epoch: u32,
+    number: u64,
 }
 
 #[derive(Debug)]
 struct Connection {
+    /// Connections opened before it.
+    number: u64,
     up: Chain<Chunk>,
     down: Chain<Chunk>,
-    carries: Option<Ticket>,
+    carries: Option<Cargo>,
     /// Bytes of the message under way that have not arrived yet.
     missing: u64,
     answer: Option<(u16, Served)>,
+}
+
+/// What a connection is taken for.
+#[derive(Debug)]
+enum Cargo {
+    Call(Ticket),
+    Transfer(Transfer),
 }
 
 /// See the module.
@@ -68,40 +88,48 @@ pub(super) struct Path {
     connections: Vec<Connection>,
     idle: Vec<usize>,
     opened: u64,
-    epoch: u32,
+    transfers: Transfers,
     /// When something may move on a link. Entries may be stale; the link knows better.
     moves: BinaryHeap<Reverse<(Time, usize)>>,
-    /// Calls that failed, in the order in which this becomes known.
-    failed: VecDeque<(Time, Ticket)>,
+    /// What came back without a link: calls that failed, and chunks on a plain link.
+    known: BTreeMap<(Time, u64), Back>,
+    events: u64,
 }
 
 impl Path {
     pub(super) fn new(arm: &ArmPlan, streams: &Streams) -> Self {
         Self {
             service: Service::new(&arm.backend, streams),
-            classify: arm.admission.classify.clone(),
+            classify: arm.classify(),
             faults: ProxyFaults::default(),
             streams: *streams,
             name: arm.name.clone(),
             connections: Vec::new(),
             idle: Vec::new(),
             opened: 0,
-            epoch: 0,
+            transfers: Transfers::default(),
             moves: BinaryHeap::new(),
-            failed: VecDeque::new(),
+            known: BTreeMap::new(),
+            events: 0,
         }
     }
 
     pub(super) fn send(&mut self, now: Time, ticket: Ticket) {
         if !self.faults.enabled() {
-            self.failed.push_back((now.after(REFUSED_AFTER), ticket));
+            self.lose(now.after(REFUSED_AFTER), Cargo::Call(ticket));
             return;
         }
         let connection = self.idle.pop().unwrap_or_else(|| self.open(now));
+        self.request(now, connection, Cargo::Call(ticket));
+    }
+
+    /// Sends a request on its way to the backend.
+    fn request(&mut self, now: Time, connection: usize, cargo: Cargo) {
         let link = &mut self.connections[connection];
-        link.carries = Some(ticket);
+        link.carries = Some(cargo);
         if link.up.is_plain() {
-            self.service.arrive(now, Call { connection, epoch: self.epoch });
+            let number = link.number;
+            self.service.arrive(now, Call { connection, number });
         } else {
             link.missing = REQUEST_BYTES;
             link.up.push(now, Item::Data(Chunk(REQUEST_BYTES)));
@@ -111,22 +139,38 @@ impl Path {
 
     pub(super) fn next_wake(&self) -> Option<Time> {
         let moves = self.moves.peek().map(|Reverse((at, _))| *at);
-        let failed = self.failed.front().map(|(at, _)| *at);
-        Time::earliest([self.service.next_wake(), moves, failed])
+        let known = self.known.first_key_value().map(|((at, _), _)| *at);
+        Time::earliest([self.service.next_wake(), moves, known])
     }
 
-    /// Does the next thing that is due at `now`; a request that came back by it, if any.
-    pub(super) fn advance(&mut self, now: Time) -> Option<(Ticket, Answer)> {
-        if self.failed.front().is_some_and(|(at, _)| *at <= now) {
-            let (_, ticket) = self.failed.pop_front()?;
-            let answer = Answer::without(Outcome::Error, ticket.start, now);
-            return Some((ticket, answer));
+    /// Does the next thing that is due at `now`; what came back by it, if anything.
+    pub(super) fn advance(&mut self, now: Time) -> Option<Back> {
+        if self.known.first_key_value().is_some_and(|((at, _), _)| *at <= now) {
+            return self.known.pop_first().map(|(_, back)| back);
         }
         if self.moves.peek().is_some_and(|Reverse((at, _))| *at <= now) {
             return self.move_links(now);
         }
         let released = self.service.release(now)?;
         self.answer(now, &released)
+    }
+
+    /// Something comes back at `at`, behind what comes back then already.
+    fn know(&mut self, at: Time, back: Back) {
+        self.known.insert((at, self.events), back);
+        self.events += 1;
+    }
+
+    /// What a connection carried is lost, and this is known at `at`.
+    fn lose(&mut self, at: Time, cargo: Cargo) {
+        let back = match cargo {
+            Cargo::Call(ticket) => {
+                let answer = Answer::without(Outcome::Error, ticket.start, at);
+                Back::Answer(ticket, answer)
+            }
+            Cargo::Transfer(transfer) => Back::Transfer(transfer.id, Progress::Broken),
+        };
+        self.know(at, back);
     }
 
     pub(super) fn set_faults(&mut self, now: Time, faults: &ArmFaults) {
@@ -155,82 +199,100 @@ impl Path {
         self.service.look(now)
     }
 
+    /// Closes everything; the tickets of calls that have not come back.
     pub(super) fn close(&mut self) -> Vec<Ticket> {
         self.service.drain();
         let carried = self.connections.drain(..).filter_map(|connection| connection.carries);
-        carried.chain(self.failed.drain(..).map(|(_, ticket)| ticket)).collect()
+        let carried = carried.filter_map(|cargo| match cargo {
+            Cargo::Call(ticket) => Some(ticket),
+            Cargo::Transfer(_) => None,
+        });
+        let known = std::mem::take(&mut self.known).into_values();
+        let known = known.filter_map(|back| match back {
+            Back::Answer(ticket, _) => Some(ticket),
+            Back::Transfer(..) => None,
+        });
+        carried.chain(known).collect()
     }
 
+    /// A new connection, in the place of one that was closed if there is one.
     fn open(&mut self, now: Time) -> usize {
+        let number = self.opened;
+        self.opened += 1;
         let link = |stream| {
-            let mut chain =
-                Chain::new(stream, link_rng(&self.streams, &self.name, self.opened, stream));
+            let mut chain = Chain::new(stream, link_rng(&self.streams, &self.name, number, stream));
             chain.apply(now, &self.faults);
             chain
         };
         let (up, down) = (link(Stream::Upstream), link(Stream::Downstream));
-        self.opened += 1;
-        self.connections.push(Connection { up, down, carries: None, missing: 0, answer: None });
+        let connection = Connection { number, up, down, carries: None, missing: 0, answer: None };
+        if let Some(index) = self.transfers.take_place() {
+            self.connections[index] = connection;
+            return index;
+        }
+        self.connections.push(connection);
         self.connections.len() - 1
     }
 
     /// The proxy goes down: every connection is closed, and what it carried has failed. The backend
     /// goes on with its work; nobody will take the answers.
     fn cut(&mut self, now: Time) {
-        self.epoch += 1;
         self.idle.clear();
         self.moves.clear();
-        let carried = self.connections.drain(..).filter_map(|connection| connection.carries);
-        self.failed.extend(carried.map(|ticket| (now, ticket)));
+        self.transfers = Transfers::default();
+        let carried: Vec<_> = self.connections.drain(..).filter_map(|link| link.carries).collect();
+        carried.into_iter().for_each(|cargo| self.lose(now, cargo));
     }
 
-    fn move_links(&mut self, now: Time) -> Option<(Ticket, Answer)> {
+    fn move_links(&mut self, now: Time) -> Option<Back> {
         let Reverse((_, index)) = self.moves.pop()?;
         let connection = self.connections.get_mut(index)?;
-        let mut back = None;
+        let mut arrived = false;
         while let Some(item) = connection.up.pop(now) {
             if connection.arrived(&item) {
-                self.service.arrive(now, Call { connection: index, epoch: self.epoch });
+                let number = connection.number;
+                self.service.arrive(now, Call { connection: index, number });
             }
         }
         while let Some(item) = connection.down.pop(now) {
-            if connection.arrived(&item) {
-                back = connection.answer.take();
-            }
+            arrived |= connection.arrived(&item);
         }
         let wakes = [connection.up.next_wake(), connection.down.next_wake()];
         if let Some(at) = Time::earliest(wakes) {
             self.moves.push(Reverse((at, index)));
         }
-        let (status, served) = back?;
-        self.complete(now, index, status, served)
+        if arrived { self.arrived(now, index) } else { None }
     }
 
-    fn answer(&mut self, now: Time, released: &Released<Call>) -> Option<(Ticket, Answer)> {
-        let Released { job: Call { connection: index, epoch }, status, served } = *released;
-        if epoch != self.epoch {
-            return None;
+    fn answer(&mut self, now: Time, released: &Released<Call>) -> Option<Back> {
+        let Released { job: Call { connection: index, number }, status, served } = *released;
+        let connection = self.connections.get_mut(index).filter(|link| link.number == number)?;
+        if matches!(connection.carries, Some(Cargo::Transfer(_))) {
+            return self.start_transfer(now, index, status);
         }
-        let connection = &mut self.connections[index];
+        connection.answer = Some((status, served));
         if connection.down.is_plain() {
-            return self.complete(now, index, status, served);
+            return self.arrived(now, index);
         }
         connection.missing = ANSWER_BYTES;
-        connection.answer = Some((status, served));
         connection.down.push(now, Item::Data(Chunk(ANSWER_BYTES)));
         self.moves.push(Reverse((now, index)));
         None
     }
 
-    fn complete(
-        &mut self,
-        now: Time,
-        index: usize,
-        status: u16,
-        served: Served,
-    ) -> Option<(Ticket, Answer)> {
+    /// A whole message is through.
+    fn arrived(&mut self, now: Time, index: usize) -> Option<Back> {
+        let connection = &mut self.connections[index];
+        let ticket = match connection.carries.take()? {
+            Cargo::Call(ticket) => ticket,
+            Cargo::Transfer(mut transfer) => {
+                let back = transfer.received();
+                connection.carries = Some(Cargo::Transfer(transfer));
+                return back;
+            }
+        };
+        let (status, served) = connection.answer.take()?;
         self.idle.push(index);
-        let ticket = self.connections[index].carries.take()?;
         let answer = Answer {
             sent: ticket.start,
             end: now,
@@ -238,7 +300,7 @@ impl Path {
             bytes: ANSWER_BYTES,
             served: Some(served),
         };
-        Some((ticket, answer))
+        Some(Back::Answer(ticket, answer))
     }
 }
 

@@ -83,7 +83,7 @@ fn series(
     };
     let at = format!("{at}/that");
     for arm in speaks_of.iter().filter_map(|arm| arms.get(*arm)) {
-        match series::find(name, &arm.controller) {
+        match series::find(name, &arm.work) {
             None => problems.push(unknown(name, arm, &at)),
             Some((_, Kind::Distribution)) if instants => {
                 let message =
@@ -98,9 +98,9 @@ fn series(
 }
 
 fn unknown(name: &str, arm: &ArmPlan, at: &str) -> Problem {
-    let names = series::names(&arm.controller);
+    let names = series::names(&arm.work);
     let hint = did_you_mean(name, names.iter().map(String::as_str));
-    let law = arm.controller.name();
-    let message = format!("arm `{}` (law `{law}`) has no series `{name}`{hint}", arm.name);
+    let (what, law) = arm.work.law();
+    let message = format!("arm `{}` ({what} `{law}`) has no series `{name}`{hint}", arm.name);
     Problem::at_value(at, message).with_help("`windtunnel list series` names them all")
 }

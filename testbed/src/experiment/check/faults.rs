@@ -116,11 +116,13 @@ fn holds(plans: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
         };
         let at = format!("/faults/{index}");
         for arm in plan.arms.iter().filter_map(|arm| arms.get(*arm)) {
-            let follows = arm.controller.vitals().iter().any(|vital| vital.name == "baseline_rtt");
+            let vitals = arm.calls().map_or(&[][..], |calls| calls.controller.vitals());
+            let follows = vitals.iter().any(|vital| vital.name == "baseline_rtt");
             if matches!(hold, Hold::Gradient { .. }) && !follows {
-                let law = arm.controller.name();
+                let (what, law) = arm.work.law();
                 let message = format!(
-                    "a gradient is held against a law's baseline RTT, and `{law}` of arm `{}` has none",
+                    "a gradient is held against a law's baseline RTT, and {what} `{law}` of arm \
+                     `{}` has none",
                     arm.name
                 );
                 let help = "name the arms that it is for: `arms: [...]`, or hold a latency";

@@ -22,6 +22,8 @@ pub fn in_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds if value >= 0.0 => Nanos::from_secs_f64(value).to_string(),
         Unit::PerSecond => format!("{short}/s"),
+        Unit::Bytes => format!("{short}B"),
+        Unit::BytesPerSecond => format!("{short}B/s"),
         Unit::Seconds | Unit::Ratio | Unit::Requests | Unit::Count => short.to_owned(),
     }
 }

@@ -71,6 +71,10 @@ impl Board {
             }
             Event::Updated { arm, ref update, vitals } => self.arm(arm).updated(update, vitals),
             Event::InputDone { .. } | Event::Backend { .. } => {}
+            Event::Asked { .. }
+            | Event::WaitEnded { .. }
+            | Event::Transfer { .. }
+            | Event::Limiter { .. } => {}
             Event::Phase { name, .. } => return Some(self.enter(name)),
             Event::Fault { name, on, .. } => return Some(self.switch(name, on)),
             Event::Tick => return Some(self.tick()),

@@ -191,7 +191,8 @@ impl Fifo {
     fn refund(&mut self, now: Time, wait: &Wait<Place>) {
         for level in &Level::ALL[..=wait.state.level as usize] {
             let paid = if *level == wait.state.level { wait.state.paid } else { wait.cost };
-            if let Some(bucket) = self.levels.bucket(now, *level, wait.waiter) {
+            let bucket = self.levels.bucket(now, *level, wait.waiter).filter(|_| paid > 0);
+            if let Some(bucket) = bucket {
                 bucket.give_back(now, paid);
                 self.arm(now, *level, level.key(wait.waiter));
             }
@@ -232,9 +233,13 @@ impl Limiter for Fifo {
     fn cancel(&mut self, now: Time, id: u32) -> bool {
         let Some(wait) = self.waiting.remove(id) else { return false };
         self.counters.cancels += 1;
-        let Place { ticket, level, paid } = wait.state;
-        self.line(level, level.key(wait.waiter)).line.leave(ticket, wait.cost - paid);
+        let (Place { ticket, level, paid }, key) = (wait.state, wait.state.level.key(wait.waiter));
+        let was_head = self.line(level, key).line.leave(ticket, wait.cost - paid);
         self.refund(now, &wait);
+        // A head that sleeps on is not woken by somebody behind it who leaves.
+        if was_head {
+            self.arm(now, level, key);
+        }
         if self.on_cancel == OnCancel::KeepTicket {
             self.kept_tickets.insert(id, ticket);
         }

@@ -28,7 +28,7 @@ fn ms(ms: u64) -> Time {
 }
 
 fn waiter(id: u32, task: u32) -> Waiter {
-    Waiter { id, task, queue: 0 }
+    Waiter { id, task, queue: 0, segment: 0 }
 }
 
 fn quoted(ask: Ask) -> Option<Time> {
@@ -63,6 +63,8 @@ fn nobody_bypasses_a_line_whose_head_sleeps_on() {
     let mut fifo = build(&Config { lateness, ..config(100) });
     assert_eq!(quoted(fifo.ask(ms(0), waiter(0, 0), 10)), Some(ms(10)));
     assert!(matches!(fifo.ask(ms(15), waiter(1, 0), 1), Ask::Waiting { .. }));
+    let _ = fifo.ask(ms(15), waiter(2, 0), 1);
+    assert!(fifo.cancel(ms(16), 2), "who stood behind it leaves it asleep");
     assert_eq!(drain(&mut fifo), [(20, 0), (20, 1)], "the head is late and wakes the next");
 }
 

@@ -8,7 +8,7 @@ use crate::limit::waiting::{Wait, Waiting};
 use crate::limit::{Ask, Counters, Grant, Level, Levels, LevelsConfig, Limiter, Waiter};
 use crate::rng::{Rng, Streams};
 use crate::time::{Nanos, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The running policy.
 #[derive(Debug)]
@@ -29,8 +29,14 @@ pub struct Reservation {
 enum Account {
     /// The levels.
     Exact,
-    /// Go's bucket. The last grant can still be cancelled at its own instant.
-    Go { bucket: GoBucket, granted: Option<(u32, Reserved)> },
+    /// Go's bucket.
+    Go {
+        bucket: GoBucket,
+        /// By waiter, of those who sleep.
+        reserved: BTreeMap<u32, Reserved>,
+        /// The last grant: it can still be cancelled, at its own instant.
+        granted: Option<(u32, Reserved)>,
+    },
 }
 
 /// What a sleeper has reserved.
@@ -40,7 +46,6 @@ struct Slot {
     dues: [Time; 3],
     /// Its timer.
     timer: (Time, u64, u32),
-    go: Option<Reserved>,
 }
 
 impl Reservation {
@@ -53,6 +58,7 @@ impl Reservation {
         Self {
             account: bucket.map_or(Account::Exact, |bucket| Account::Go {
                 bucket: GoBucket::new(bucket),
+                reserved: BTreeMap::new(),
                 granted: None,
             }),
             refund: config.refund,
@@ -65,32 +71,35 @@ impl Reservation {
         }
     }
 
-    /// Takes the tokens, into debt if need be; `None` if they are refused.
-    fn reserve(
-        &mut self,
-        now: Time,
-        waiter: Waiter,
-        cost: u64,
-    ) -> Option<([Time; 3], Option<Reserved>)> {
-        if let Account::Go { bucket, granted } = &mut self.account {
-            let reserved = bucket.reserve(now, cost, i64::MAX)?;
-            *granted = Some((waiter.id, reserved));
-            return Some(([reserved.due(); 3], Some(reserved)));
+    /// Takes the tokens, into debt if need be. When each level's debt is paid off; `None` if they
+    /// are refused.
+    fn reserve(&mut self, now: Time, waiter: Waiter, cost: u64) -> Option<[Time; 3]> {
+        if let Account::Go { bucket, reserved, granted } = &mut self.account {
+            let new = bucket.reserve(now, cost, i64::MAX)?;
+            if new.due() > now {
+                reserved.insert(waiter.id, new);
+            } else {
+                *granted = Some((waiter.id, new));
+            }
+            return Some([new.due(); 3]);
         }
         let levels = &mut self.levels;
-        let dues = Level::ALL.map(|level| {
+        Some(Level::ALL.map(|level| {
             levels.bucket(now, level, waiter).map_or(now, |bucket| {
                 bucket.take(now, cost);
                 bucket.due(now, 0)
             })
-        });
-        Some((dues, None))
+        }))
     }
 
     fn give_back(&mut self, now: Time, wait: &Wait<Slot>) {
-        match (&mut self.account, &wait.state.go) {
-            (Account::Go { bucket, .. }, Some(reserved)) => bucket.cancel(now, reserved),
-            _ => self.levels.give_back(now, wait.waiter, wait.cost),
+        match &mut self.account {
+            Account::Exact => self.levels.give_back(now, wait.waiter, wait.cost),
+            Account::Go { bucket, reserved, .. } => {
+                if let Some(reserved) = reserved.remove(&wait.waiter.id) {
+                    bucket.cancel(now, &reserved);
+                }
+            }
         }
     }
 
@@ -99,9 +108,15 @@ impl Reservation {
         (fires, order, waiter.id)
     }
 
+    fn note_grant(&mut self, id: u32) {
+        if let Account::Go { reserved, granted, .. } = &mut self.account {
+            *granted = reserved.remove(&id).map(|reserved| (id, reserved));
+        }
+    }
+
     /// In Go a grant can be cancelled too, at its own instant.
     fn cancel_grant(&mut self, now: Time, id: u32) {
-        if let Account::Go { bucket, granted } = &mut self.account
+        if let Account::Go { bucket, granted, .. } = &mut self.account
             && let Some((_, reserved)) = granted.take_if(|(last, _)| *last == id)
         {
             bucket.cancel(now, &reserved);
@@ -140,7 +155,7 @@ fn stretched(now: Time, due: Time, old: ByteRate, new: ByteRate) -> Time {
 impl Limiter for Reservation {
     fn ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> Ask {
         self.counters.asks += 1;
-        let Some((dues, go)) = self.reserve(now, waiter, cost) else { return Ask::Refused };
+        let Some(dues) = self.reserve(now, waiter, cost) else { return Ask::Refused };
         let at = latest(&dues);
         if at <= now {
             self.counters.grants += 1;
@@ -148,7 +163,7 @@ impl Limiter for Reservation {
         }
         let timer = self.timer(&dues, waiter, self.counters.asks);
         self.timers.insert(timer);
-        let (quoted, state) = (Some(at), Slot { dues, timer, go });
+        let (quoted, state) = (Some(at), Slot { dues, timer });
         self.waiting.insert(Wait { waiter, cost, asked_at: now, quoted, state });
         Ask::Waiting { quoted }
     }
@@ -174,6 +189,7 @@ impl Limiter for Reservation {
         }
         self.timers.pop_first();
         let wait = self.waiting.remove(id)?;
+        self.note_grant(id);
         self.counters.wakes += 1;
         self.counters.grants += 1;
         Some(wait.grant())

@@ -77,6 +77,17 @@ fn the_strictest_level_decides() {
     assert_eq!(ask(&mut limiter, 0, 1, 10), 20);
 }
 
+#[test]
+fn a_second_cancel_gives_nothing_back_in_either_arithmetic() {
+    for arithmetic in [Arithmetic::Exact, Arithmetic::Go] {
+        let levels = LevelsConfig::global(bucket(10, 0));
+        let mut limiter = Config { arithmetic, ..Config::over(&levels) }.build(&Streams::new(1));
+        assert_eq!((ask(&mut limiter, 0, 0, 5), ask(&mut limiter, 0, 1, 10)), (5, 15));
+        assert_eq!([0, 1].map(|_| limiter.cancel(ms(0), 1)), [true, false]);
+        assert_eq!(ask(&mut limiter, 0, 1, 10), 15, "{arithmetic:?}");
+    }
+}
+
 /// From `rate_test.go`: `TestSimultaneousRequests` and the cancel tests of the library, whose
 /// limiter has 10 tokens a second and a burst of 2.
 #[test]

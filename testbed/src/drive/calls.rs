@@ -1,0 +1,120 @@
+//! An arm's requests: load and admission, wired to the world.
+
+use super::overhead::Overhead;
+use super::world::World;
+use crate::experiment::plan;
+use testbed_core::admission::Admission;
+use testbed_core::event::Event;
+use testbed_core::hold::Feed;
+use testbed_core::load::Load;
+use testbed_core::observe::Observer;
+use testbed_core::request::{Answer, Arm, Ticket};
+use testbed_core::rng::Streams;
+use testbed_core::time::Time;
+
+/// The requests of one arm.
+pub(super) struct Calls {
+    arm: Arm,
+    admission: Admission,
+    load: Load,
+    overhead: Overhead,
+    done: bool,
+}
+
+impl Calls {
+    pub(super) fn new(arm: Arm, plan: &plan::Calls, streams: &Streams) -> Self {
+        let admission = &plan.admission;
+        Self {
+            arm,
+            admission: Admission::new(
+                arm,
+                plan.controller.build(),
+                admission.max_waiting as usize,
+                &admission.feedback,
+            ),
+            load: Load::new(&plan.load, streams),
+            overhead: Overhead::default(),
+            done: false,
+        }
+    }
+
+    pub(super) fn next_wake(&self) -> Option<Time> {
+        Time::earliest([self.load.next_wake(), self.admission.next_wake()])
+    }
+
+    /// Shows the law as it begins.
+    pub(super) fn announce<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        self.admission.announce(now, observer);
+    }
+
+    /// Wakes the law if it is due, and lets go what may go.
+    pub(super) fn go_on<W: World, O: Observer>(
+        &mut self,
+        now: Time,
+        world: &mut W,
+        observer: &mut O,
+    ) {
+        self.admission.on_wake(now, observer);
+        self.let_go(now, world, observer);
+    }
+
+    /// A request came back; what the backend is to know by it.
+    pub(super) fn take_back<O: Observer>(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        answer: &Answer,
+        observer: &mut O,
+    ) -> Feed {
+        let client = ticket.arrival.client;
+        if let Some(served) = answer.served {
+            self.overhead.record(answer.end.since(ticket.start).minus(served.age));
+        }
+        self.admission.finish(now, ticket, answer, observer);
+        self.load.on_end(now, client);
+        if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
+            let makespan = answer.end.since(Time::ZERO);
+            observer.on_event(now, &Event::InputDone { arm: self.arm, makespan });
+        }
+        Feed { baseline: self.admission.baseline_rtt(), overhead: self.overhead.least() }
+    }
+
+    /// Offers what is planned and sends what may go.
+    pub(super) fn let_go<W: World, O: Observer>(
+        &mut self,
+        now: Time,
+        world: &mut W,
+        observer: &mut O,
+    ) {
+        while let Some(arrival) = self.load.take(now) {
+            let client = arrival.client;
+            if self.admission.arrive(now, arrival, observer).is_err() {
+                self.load.on_end(now, client);
+            }
+        }
+        while let Some(ticket) = self.admission.admit(now, observer) {
+            world.send(self.arm, ticket);
+        }
+        if self.load.flushes() {
+            while let Some(ticket) = self.admission.admit_ungated(now, observer) {
+                world.send(self.arm, ticket);
+            }
+        }
+    }
+
+    /// A request ends with the run.
+    pub(super) fn finish<O: Observer>(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        answer: &Answer,
+        observer: &mut O,
+    ) {
+        self.admission.finish(now, ticket, answer, observer);
+    }
+
+    /// Requests that still wait are given up.
+    pub(super) fn abandon<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        self.admission.abandon(now, observer);
+    }
+}

@@ -1,0 +1,113 @@
+//! Transfers on an arm's way: range downloads that are read chunk by chunk.
+//!
+//! The service model decides when the first byte leaves. From then on the backend has what is asked
+//! for at once, and a chunk takes what the toxics make it take. Nothing is read ahead: a simulated
+//! transfer has no socket buffers.
+
+use super::{Back, Cargo, Chunk, Path, REFUSED_AFTER};
+use faults::Item;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use testbed_core::download::{Command, Progress, TransferId};
+use testbed_core::time::Time;
+
+/// One transfer on its connection.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) id: TransferId,
+    /// Whether the backend has begun to answer.
+    started: bool,
+    /// Bytes of the read under way, if there is one.
+    wanted: Option<u64>,
+}
+
+/// Where transfers are.
+#[derive(Debug, Default)]
+pub(super) struct Transfers {
+    connections: BTreeMap<TransferId, usize>,
+    /// Places of connections that were closed.
+    free: Vec<usize>,
+}
+
+impl Transfers {
+    pub(super) fn take_place(&mut self) -> Option<usize> {
+        self.free.pop()
+    }
+}
+
+impl Transfer {
+    /// The bytes of the read are through.
+    pub(super) fn received(&mut self) -> Option<Back> {
+        let bytes = self.wanted.take()?;
+        Some(Back::Transfer(self.id, Progress::Received(bytes)))
+    }
+}
+
+impl Path {
+    pub(in super::super) fn transfer(&mut self, now: Time, command: Command) {
+        match command {
+            Command::Open { id, .. } => self.open_transfer(now, id),
+            Command::Read { id, bytes } => self.read(now, id, bytes),
+            Command::Close { id } => self.close_transfer(id),
+        }
+    }
+
+    fn open_transfer(&mut self, now: Time, id: TransferId) {
+        let cargo = Cargo::Transfer(Transfer { id, started: false, wanted: None });
+        if !self.faults.enabled() {
+            self.lose(now.after(REFUSED_AFTER), cargo);
+            return;
+        }
+        let connection = self.open(now);
+        self.transfers.connections.insert(id, connection);
+        self.request(now, connection, cargo);
+    }
+
+    fn read(&mut self, now: Time, id: TransferId, bytes: u64) {
+        let Some(&index) = self.transfers.connections.get(&id) else { return };
+        let Some(Cargo::Transfer(transfer)) = &mut self.connections[index].carries else { return };
+        transfer.wanted = Some(bytes);
+        if transfer.started {
+            self.send_chunk(now, index, bytes);
+        }
+    }
+
+    /// The backend's answer begins; anything but a success breaks the transfer.
+    pub(super) fn start_transfer(&mut self, now: Time, index: usize, status: u16) -> Option<Back> {
+        let Some(Cargo::Transfer(transfer)) = &mut self.connections[index].carries else {
+            return None;
+        };
+        let id = transfer.id;
+        if !(200..300).contains(&status) {
+            self.close_transfer(id);
+            return Some(Back::Transfer(id, Progress::Broken));
+        }
+        transfer.started = true;
+        if let Some(bytes) = transfer.wanted {
+            self.send_chunk(now, index, bytes);
+        }
+        None
+    }
+
+    fn send_chunk(&mut self, now: Time, index: usize, bytes: u64) {
+        let connection = &mut self.connections[index];
+        if connection.down.is_plain() {
+            if let Some(Cargo::Transfer(transfer)) = &mut connection.carries
+                && let Some(back) = transfer.received()
+            {
+                self.know(now, back);
+            }
+            return;
+        }
+        connection.missing = bytes;
+        connection.down.push(now, Item::Data(Chunk(bytes)));
+        self.moves.push(Reverse((now, index)));
+    }
+
+    fn close_transfer(&mut self, id: TransferId) {
+        if let Some(index) = self.transfers.connections.remove(&id) {
+            self.connections[index].carries = None;
+            self.transfers.free.push(index);
+        }
+    }
+}
