@@ -6,10 +6,13 @@
 
 mod admin;
 mod engine;
+mod file;
+pub mod pattern;
+mod range;
 mod server;
 mod standalone;
 
-pub use server::{AGE_HEADER, LATENESS_HEADER};
+pub use server::{AGE_HEADER, FILE_PATH, LATENESS_HEADER};
 pub use standalone::{StandaloneArgs, run_standalone};
 
 use axum::Router;
@@ -29,6 +32,9 @@ use tokio::sync::watch;
 /// 413), is read and dropped, and it is answered when the model releases it. The answer carries the
 /// model's status, and [`AGE_HEADER`] and [`LATENESS_HEADER`]. A client that goes away does not
 /// cancel its job: the servers work on, as real ones do.
+///
+/// `GET` of [`FILE_PATH`] is a job, too, and answered with the one range of the [file](pattern) that
+/// it asks for, as fast as its client takes it: the job is over when the first byte leaves.
 pub struct Backend {
     addr: SocketAddr,
     engine: Arc<Engine>,

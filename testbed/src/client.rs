@@ -1,10 +1,13 @@
-//! The live client: real HTTP/1.1 calls to one arm's address.
+//! The live client: real HTTP/1.1 calls and downloads from one arm's address.
 //!
 //! It is hyper's connection under a small pool of its own: a ready-made pool brings idle timers in
 //! whole milliseconds, a race between dialling and waiting, and a retry of its own; each of them
 //! would be measured as if the backend had done it.
 
+mod download;
 mod pool;
+
+pub use download::Download;
 
 use crate::backend::{AGE_HEADER, LATENESS_HEADER};
 use http_body_util::{BodyExt as _, Empty};
@@ -67,10 +70,11 @@ impl Client {
         request_id: u64,
         bytes: &mut u64,
     ) -> Result<(u16, Option<Served>), String> {
+        let addr = self.pool.addr();
         let connect = self.pool.take().await;
-        let mut connection = connect.map_err(|err| self.explain("cannot connect to", &err))?;
+        let mut connection = connect.map_err(|err| explain("cannot connect to", addr, &err))?;
         let response = connection.send_request(self.request(request_id)).await;
-        let mut response = response.map_err(|err| self.explain("no answer from", &err))?;
+        let mut response = response.map_err(|err| explain("no answer from", addr, &err))?;
         self.read(&mut response, bytes).await?;
         self.pool.put(connection);
         Ok((response.status().as_u16(), served(response.headers())))
@@ -87,7 +91,8 @@ impl Client {
     /// Reads the body and drops it, adding up its bytes.
     async fn read(&self, response: &mut Response<Incoming>, bytes: &mut u64) -> Result<(), String> {
         while let Some(frame) = response.body_mut().frame().await {
-            let frame = frame.map_err(|err| self.explain("broken answer from", &err))?;
+            let addr = self.pool.addr();
+            let frame = frame.map_err(|err| explain("broken answer from", addr, &err))?;
             *bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
             if *bytes > BODY_LIMIT {
                 return Err(format!("answer of more than 1 MiB from {}", self.pool.addr()));
@@ -95,17 +100,17 @@ impl Client {
         }
         Ok(())
     }
+}
 
-    /// What failed, where, and why down to the last cause; hyper names only the first.
-    fn explain(&self, what: &str, err: &dyn Error) -> String {
-        let mut text = format!("{what} {}: {err}", self.pool.addr());
-        let mut cause = err.source();
-        while let Some(err) = cause {
-            text.push_str(&format!(": {err}"));
-            cause = err.source();
-        }
-        text
+/// What failed, where, and why down to the last cause; hyper names only the first.
+fn explain(what: &str, addr: SocketAddr, err: &dyn Error) -> String {
+    let mut text = format!("{what} {addr}: {err}");
+    let mut cause = err.source();
+    while let Some(err) = cause {
+        text.push_str(&format!(": {err}"));
+        cause = err.source();
     }
+    text
 }
 
 /// The account in an answer of the service: both headers, or none of it counts.

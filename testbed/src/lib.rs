@@ -22,6 +22,7 @@ pub mod verdict;
 pub mod watch {
     pub mod journal;
     pub mod names;
+    mod progress;
     pub mod prometheus;
     pub mod recorder;
     pub mod series;

@@ -1,6 +1,7 @@
 //! What a run says at its end: as text for people, as JSON for programs.
 
 use crate::experiment::plan::Plan;
+use crate::verdict::guard::Generator;
 use crate::verdict::{Class, Judged, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -48,19 +49,7 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
         );
     }
     for generator in &verdict.generators {
-        let planned = generator.planned.map_or(String::new(), |n| format!(" of {n} planned"));
-        line(
-            &mut out,
-            "load",
-            &format!(
-                "{}: {} requests offered{planned}; lag p99 {}, sending p99 {}, answers late by {}",
-                generator.arm,
-                generator.offered,
-                millis(generator.lag_p99),
-                millis(generator.send_lag_p99),
-                millis(generator.lateness_p50),
-            ),
-        );
+        line(&mut out, "load", &load(generator));
     }
     for breach in &verdict.breaches {
         line(&mut out, "guard", &format!("{}: {}", breach.arm, breach.message));
@@ -69,6 +58,22 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
     let class = verdict.class.name().to_uppercase();
     let _ = writeln!(out, "\n{class}  {name} ({mode}, seed {seed})  {}", run_dir.display());
     out
+}
+
+fn load(generator: &Generator) -> String {
+    let Generator { arm, offered, .. } = generator;
+    let lag = millis(generator.lag_p99);
+    if generator.downloads {
+        return format!(
+            "{arm}: {offered} waits ended; the limiter's wakes were late by {lag} at p99"
+        );
+    }
+    let planned = generator.planned.map_or(String::new(), |n| format!(" of {n} planned"));
+    let (sending, late) = (millis(generator.send_lag_p99), millis(generator.lateness_p50));
+    format!(
+        "{arm}: {offered} requests offered{planned}; lag p99 {lag}, sending p99 {sending}, answers \
+         late by {late}"
+    )
 }
 
 fn expectations(out: &mut String, expectations: &[Judged]) {

@@ -6,19 +6,20 @@ use crate::drive::live::Live;
 use crate::drive::shell::{Ending, Shell};
 use crate::drive::sim::Sim;
 use crate::drive::world::{Signal, WorldError};
-use crate::experiment::file::Mode;
+use crate::experiment::file::{Mode, Waits};
 use crate::experiment::plan::Plan;
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
 use crate::verdict::{Class, Verdict, judge};
 use crate::watch::journal::Journal;
-use crate::watch::prometheus::{Prometheus, RunLabels};
+use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
 use crate::watch::view::View;
+use crate::watch::waits::WaitLog;
 use serde_json::Value;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use testbed_core::observe::Observer;
 use testbed_core::rng::Streams;
@@ -143,7 +144,7 @@ fn labels(plan: &Plan) -> RunLabels {
         experiment: plan.name.clone(),
         mode: plan.mode.name().to_owned(),
         seed: plan.seed,
-        arms: plan.arm_names(),
+        arms: plan.arms.iter().map(ArmLabel::from).collect(),
         phases: plan.phases.iter().map(|phase| phase.name.clone()).collect(),
         faults: plan.faults.iter().map(|fault| fault.name.clone()).collect(),
     }
@@ -178,18 +179,29 @@ fn watched(
 ) -> Result<Outcome, RunError> {
     let failed = |source| RunError::RunDir { path: run_dir.path().to_owned(), source };
     let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
-    let mut recorder = Recorder::new(&arms, live, run_dir.open("series.csv").map_err(failed)?);
+    let mut recorder = Recorder::new(&plan.arms, live, run_dir.open("series.csv").map_err(failed)?);
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
-    let mut view = (!options.quiet).then(|| View::new(live, arms, plan.length()));
+    let mut waits = wait_log(plan, run_dir).map_err(failed)?;
+    let mut view = (!options.quiet).then(|| View::new(live, &labels(plan).arms, plan.length()));
     let served = (options.listen != Listen::Off).then_some(&mut prometheus);
-    let ran = drive(plan, (&mut recorder, &mut journal, served, &mut view), interrupt);
+    let ran = drive(plan, (&mut recorder, &mut journal, &mut waits, served, &mut view), interrupt);
     drop(view);
     let store = recorder.finish().map_err(failed);
     journal.finish().map_err(failed)?;
+    waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
     Ok(match ran? {
         Ending::Complete => Outcome::Judged(judge(plan, &store?)),
         Ending::Interrupted(signal) => Outcome::Interrupted(signal),
     })
+}
+
+/// A log of waits, if there are waits and they are to be recorded.
+fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Write + use<>>>> {
+    if plan.waits == Waits::Off || plan.arms.iter().all(|arm| arm.downloads().is_none()) {
+        return Ok(None);
+    }
+    let out = run_dir.open("waits.csv")?;
+    Ok(Some(WaitLog::new(&plan.arm_names(), plan.waits, plan.mode == Mode::Live, out)))
 }
 
 /// The one place that knows both worlds.

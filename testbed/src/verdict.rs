@@ -13,6 +13,9 @@ use guard::{Breach, Generator, Held};
 use serde::Serialize;
 use testbed_core::vitals::Unit;
 
+/// Stands in place of a number, since JSON has none for it.
+const INFINITE: &str = "infinite (in an exact FIFO queue it is 0s)";
+
 /// How a run, or one expectation, came out. Later ones are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,6 +104,7 @@ fn judge_arm(plan: &Plan, store: &Store, expectation: &Expectation, arm: usize) 
     let (value, remark) = match observed {
         Observed::Value(value) => (Some(value), None),
         Observed::NotWithin(seconds) => (None, Some(format!("not within {seconds}s"))),
+        Observed::Infinite => (None, Some(INFINITE.to_owned())),
         Observed::Nothing => (None, Some(format!("nothing was recorded for {measure}"))),
     };
     let seen = value.map(|value| in_unit(value, unit)).or_else(|| remark.clone());
@@ -123,6 +127,8 @@ fn unit(measure: &Measure, work: &Work) -> Unit {
         Measure::Aggregate { series, .. } => {
             series::find(series, work).map_or(Unit::Count, |(unit, _)| unit)
         }
+        Measure::OverFifo(_) | Measure::Jain => Unit::Ratio,
+        Measure::ZeroProgress { .. } => Unit::Count,
     }
 }
 
@@ -130,6 +136,7 @@ fn class(observed: Observed, bound: &Bound) -> Class {
     let holds = match observed {
         Observed::Nothing => return Class::Inconclusive,
         Observed::Value(value) => bound.holds(value),
+        Observed::Infinite => bound.holds(f64::INFINITY),
         // It takes longer than was watched: that is above any bound within the phase.
         Observed::NotWithin(watched) => match bound {
             Bound::Compare(Comparison::Greater | Comparison::GreaterOrEqual, limit) => {
@@ -139,4 +146,55 @@ fn class(observed: Observed, bound: &Bound) -> Class {
         },
     };
     if holds { Class::Pass } else { Class::Fail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{self, Overrides};
+    use crate::watch::series::PerRequest;
+    use testbed_core::time::{Nanos, Time};
+
+    const LIMITED: &str = "
+version: 1
+name: limited
+arms: { a: { limiter: { fifo: { levels: { global: { rate: 1MiB/s } } } } } }
+backend: { servers: 1, service: { constant: 0s } }
+download: { tasks: 1, chunk: { fixed: 16KiB } }
+phases: [{ name: p, for: 1s }]
+";
+
+    /// That this is expected of a limiter.
+    fn plan(that: &str) -> Plan {
+        let text = format!("{LIMITED}expect: [{{ id: x, that: {that} }}]\n");
+        experiment::load("limited", &text, &Overrides::default()).unwrap()
+    }
+
+    /// A wait of 1 s, for none in a FIFO queue.
+    fn store() -> Store {
+        let mut store = Store::new(1);
+        store.begin_phase(Time::ZERO);
+        store.arms[0].record(PerRequest::TokenWait, Nanos::from_secs(1));
+        store.arms[0].record(PerRequest::FifoWait, Nanos::ZERO);
+        store
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_is_above_every_bound_and_null_in_json() {
+        for (bound, class) in [
+            ("<= 3", Class::Fail),
+            (">= 3", Class::Pass),
+            ("== 3", Class::Fail),
+            ("within 3 +- 1", Class::Fail),
+        ] {
+            let verdict = judge(&plan(&format!("max(limiter.wait) / fifo {bound}")), &store());
+            assert_eq!(verdict.class, class, "{bound}");
+            let text = format!("infinite (in an exact FIFO queue it is 0s), expected {bound}");
+            assert_eq!(verdict.expectations[0].text, text);
+            let json = serde_json::to_string(&verdict.expectations[0]).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+            assert!(json["observed"].is_null(), "{json}");
+            assert_eq!(json["remark"], "infinite (in an exact FIFO queue it is 0s)");
+        }
+    }
 }

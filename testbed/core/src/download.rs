@@ -49,8 +49,6 @@ pub struct Downloads {
     tasks: Vec<u32>,
     /// Segments without a slot, in the order in which they get one.
     pending: VecDeque<u32>,
-    /// Slots that there are so far, and those of them that are free.
-    slots: u64,
     free_slots: u64,
     active: u32,
     unfinished: u64,
@@ -78,8 +76,7 @@ impl Downloads {
             segments: segment::all(config),
             tasks: vec![config.segments; config.tasks as usize],
             pending: segment::order(config),
-            free_slots: 0,
-            slots: 0,
+            free_slots: config.slots(),
             active: 0,
             unfinished: config.all_segments(),
             timers,
@@ -110,7 +107,7 @@ impl Downloads {
         }
         match self.timers.take(now) {
             None => {}
-            Some(Due::Start) => self.start(now, observer),
+            Some(Due::Start) => self.fill_slots(now, observer),
             Some(Due::Read(id)) => self.on_read_due(id),
             Some(Due::Check(id)) => self.on_check(now, id, observer),
             Some(Due::Retry(id)) => self.open(now, id.segment, observer),
@@ -163,18 +160,6 @@ impl Downloads {
         segment.is_some_and(|segment| segment.attempt == id.attempt && segment.is_open())
     }
 
-    /// Gives out the first slots, all at once or one after the other.
-    fn start<O: Observer>(&mut self, now: Time, observer: &mut O) {
-        let missing = self.config.slots() - self.slots;
-        let added = if self.config.stagger == Nanos::ZERO { missing } else { missing.min(1) };
-        self.slots += added;
-        self.free_slots += added;
-        if added < missing {
-            self.timers.set(now.after(self.config.stagger), Due::Start);
-        }
-        self.fill_slots(now, observer);
-    }
-
     fn fill_slots<O: Observer>(&mut self, now: Time, observer: &mut O) {
         while self.free_slots > 0
             && let Some(segment) = self.pending.pop_front()
@@ -203,9 +188,8 @@ impl Downloads {
         let segment = &mut self.segments[index as usize];
         let drawn = self.config.chunk.draw(segment.waiter.task, &mut self.rng);
         segment.chunk = segment.left.map_or(drawn, |left| drawn.min(left));
-        let first = segment.stage == Stage::Closed;
         segment.stage = Stage::Reading;
-        let pause = self.config.pause(segment.chunk, first);
+        let pause = self.config.pause(segment.chunk);
         let id = segment.id(index);
         if pause == Nanos::ZERO {
             self.on_read_due(id);
@@ -242,8 +226,8 @@ impl Downloads {
                 self.granted(now, wait, (overtook, Nanos::ZERO), observer);
             }
             Ask::Refused => {
-                let detail = (0, Nanos::ZERO, self.book.len());
-                self.wait_ended(now, wait, WaitEnd::Cancelled, detail, observer);
+                self.book.begin(wait);
+                self.close(now, index, observer);
                 self.fail(now, index, observer);
             }
         }
@@ -320,9 +304,12 @@ impl Downloads {
     /// Closes a transfer and gives its wait up, if it has one.
     fn close<O: Observer>(&mut self, now: Time, index: u32, observer: &mut O) {
         let segment = &mut self.segments[index as usize];
-        segment.stage = Stage::Closed;
+        let stage = std::mem::replace(&mut segment.stage, Stage::Closed);
         self.commands.push_back(Command::Close { id: segment.id(index) });
-        self.limiter.cancel(now, index);
+        // A grant stays taken; in Go's arithmetic even that could be cancelled at its own instant.
+        if stage == Stage::Waiting {
+            self.limiter.cancel(now, index);
+        }
         if let Some(wait) = self.book.cancelled(now, index) {
             let detail = (0, Nanos::ZERO, self.book.len());
             self.wait_ended(now, wait, WaitEnd::Cancelled, detail, observer);
@@ -343,7 +330,6 @@ impl Downloads {
     }
 
     fn fail<O: Observer>(&mut self, now: Time, index: u32, observer: &mut O) {
-        self.segments[index as usize].stage = Stage::Closed;
         let waiter = self.segments[index as usize].waiter;
         self.leave_slot(now, waiter, Change::Failed, observer);
     }
@@ -367,6 +353,3 @@ impl Downloads {
         observer.on_event(now, &Event::Transfer { arm, waiter, change, active });
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,6 +8,11 @@
 //! ```text
 //! fifo_at = max over the levels of (the instant at which the bytes ahead and n have come in)
 //! ```
+//!
+//! Over one level it is the policy `fifo` to the nanosecond, but for those who stand behind one who
+//! gives up: they move up, and keep the instant that was known at their ask. Over several levels
+//! `fifo` can be faster. The twin takes the tokens of all levels at the ask, as `reservation` does,
+//! also those of a level that are of no use until another level lets the waiter go.
 
 use crate::bucket::{BucketConfig, Refill};
 use crate::limit::{Grant, Level, Levels, LevelsConfig, Waiter};
@@ -234,6 +239,25 @@ mod tests {
         book.cancelled(ms(10), 0).unwrap();
         assert_eq!(ask(&mut book, ms(10), 1, 10).fifo_at, ms(10));
         assert!(book.cancelled(ms(10), 0).is_none());
+    }
+
+    #[test]
+    fn who_gives_up_after_its_turn_has_been_served_in_the_twin() {
+        let mut book = WaitBook::new(Some(&levels()));
+        ask(&mut book, ms(0), 0, 10);
+        book.cancelled(ms(20), 0).unwrap();
+        assert_eq!(ask(&mut book, ms(20), 1, 20).fifo_at, ms(30), "10 B of 20 B are there");
+    }
+
+    #[test]
+    fn the_twin_is_exact_whatever_the_limiter_makes_of_time() {
+        for refill in [Refill::Milliseconds, Refill::Tick(Nanos::from_secs(1))] {
+            let global = levels().global.map(|bucket| BucketConfig { refill, ..bucket });
+            let mut book = WaitBook::new(Some(&LevelsConfig { global, ..levels() }));
+            let at = Time::from_nanos(500_000);
+            assert_eq!(ask(&mut book, at, 0, 10).fifo_at, ms(10), "{refill:?}");
+            assert_eq!(ask(&mut book, at, 1, 10).fifo_at, ms(20), "{refill:?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Sockets and HTTP: from a request to a job, and from its release to an answer.
 
 use super::engine::Engine;
+use super::file;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -27,6 +29,13 @@ pub const LATENESS_HEADER: &str = "x-windtunnel-lateness-ns";
 
 /// Bytes of request body that are read and dropped; beyond it, 413.
 pub(super) const BODY_LIMIT: usize = 64 * 1024;
+
+/// The path of the file that ranges are taken from.
+pub const FILE_PATH: &str = "/file";
+
+/// Bytes that a connection holds back from the network, about: what a download has been given and
+/// its client does not take. The head of a request has room in it, too.
+const BUFFER: usize = 64 * 1024;
 
 /// Connections that may wait to be accepted. A load that starts with a burst would otherwise lose
 /// handshakes, and the kernel tries them again after a whole second.
@@ -54,9 +63,9 @@ pub(super) fn bind(addr: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// The admin's routes, and service for everything else.
+/// The admin's routes, the file, and service for everything else.
 pub(super) fn routes(admin: Router<Arc<Engine>>) -> Router<Arc<Engine>> {
-    admin.fallback(serve)
+    admin.route(FILE_PATH, get(serve_file).fallback(serve)).fallback(serve)
 }
 
 /// Accepts connections until `stopped` changes or is abandoned, then cuts them all. `stopped` is
@@ -87,28 +96,47 @@ async fn converse(stream: TcpStream, router: Router) {
     let _ = stream.set_nodelay(true);
     let _ = http1::Builder::new()
         .auto_date_header(false)
+        .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
         .await;
 }
 
 /// One request for service.
 async fn serve(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    if to_bytes(request.into_body(), BODY_LIMIT).await.is_err() {
+    answer(&engine, request, |_| "ok\n".into_response()).await
+}
+
+/// One request for a range of the file: a job like any other, until it is released.
+async fn serve_file(State(engine): State<Arc<Engine>>, request: Request) -> Response {
+    answer(&engine, request, file::respond).await
+}
+
+/// Makes a request a job and waits for its release. `succeed` is given the request's headers and
+/// says what a success is.
+async fn answer(
+    engine: &Engine,
+    request: Request,
+    succeed: impl FnOnce(&HeaderMap) -> Response,
+) -> Response {
+    let (head, body) = request.into_parts();
+    if to_bytes(body, BODY_LIMIT).await.is_err() {
         return (StatusCode::PAYLOAD_TOO_LARGE, "a body is 64 KiB at most\n").into_response();
     }
-    let (responder, answer) = oneshot::channel();
+    let (responder, released) = oneshot::channel();
     engine.arrive(responder);
-    match answer.await {
-        Ok((status, served)) => respond(status, served),
+    let Ok((status, served)) = released.await else {
         // The backend is closing and about to cut this connection: an answer would be a lie.
-        Err(_) => future::pending().await,
+        return future::pending().await;
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if status.is_success() {
+        (account(served), succeed(&head.headers)).into_response()
+    } else {
+        (status, account(served), "no\n").into_response()
     }
 }
 
-fn respond(status: u16, served: Served) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = if status.is_success() { "ok\n" } else { "no\n" };
-    let account = [(AGE_HEADER, served.age), (LATENESS_HEADER, served.lateness)]
-        .map(|(name, length)| (name, HeaderValue::from(length.get())));
-    (status, account, body).into_response()
+fn account(served: Served) -> [(&'static str, HeaderValue); 2] {
+    [(AGE_HEADER, served.age), (LATENESS_HEADER, served.lateness)]
+        .map(|(name, length)| (name, HeaderValue::from(length.get())))
 }

@@ -5,6 +5,8 @@
 //! at which there is something to do, which is as precise as the system's timers. Everything that
 //! has a socket runs on tokio.
 
+mod transfers;
+
 use super::interrupt::Interrupt;
 use super::world::{ArmFaults, Step, World, WorldError};
 use crate::backend::Backend;
@@ -18,13 +20,14 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
-use testbed_core::download::Command;
+use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::BackendState;
 use testbed_core::time::{Nanos, Time};
 use tokio::runtime::{Builder, Runtime};
+use transfers::Transfers;
 
 /// How often the shell's thread looks for signals while nothing happens.
 const LOOK_FOR_SIGNALS: Nanos = Nanos::from_millis(50);
@@ -40,6 +43,7 @@ pub struct Live {
     runtime: Option<Runtime>,
     arms: Vec<LiveArm>,
     outstanding: BTreeMap<(Arm, u64), Ticket>,
+    transfers: Transfers,
     back: Receiver<Back>,
     send_back: Sender<Back>,
     interrupt: Interrupt,
@@ -55,11 +59,18 @@ struct LiveArm {
     classify: Classify,
 }
 
-/// A request that came back, as the task that sent it tells the shell. Instants are the clock's.
+/// What came back to an arm, as a task tells the shell.
 struct Back {
     arm: Arm,
-    id: u64,
-    answer: Answer,
+    what: What,
+}
+
+/// What it is.
+enum What {
+    /// A request came back. Instants are the clock's.
+    Answer(u64, Answer),
+    /// A transfer came on or broke.
+    Transfer(TransferId, Progress),
 }
 
 impl Live {
@@ -88,6 +99,7 @@ impl Live {
             runtime: Some(runtime),
             arms,
             outstanding: BTreeMap::new(),
+            transfers: Transfers::default(),
             back,
             send_back,
             interrupt,
@@ -104,13 +116,22 @@ impl Live {
         Time::ZERO.after(at.since(self.origin))
     }
 
-    /// An answer to a request that is still outstanding, as the shell takes it.
-    fn take(&mut self, Back { arm, id, answer }: Back) -> Option<Step> {
-        let ticket = self.outstanding.remove(&(arm, id))?;
-        let (sent, end) = (self.since_origin(answer.sent), self.since_origin(answer.end));
+    /// What came back, as the shell takes it; `None` if nobody waits for it any more.
+    fn take(&mut self, Back { arm, what }: Back) -> Option<Step> {
+        let step = match what {
+            What::Answer(id, answer) => {
+                let ticket = self.outstanding.remove(&(arm, id))?;
+                let (sent, end) = (self.since_origin(answer.sent), self.since_origin(answer.end));
+                Step::Answer { arm, ticket, answer: Answer { sent, end, ..answer } }
+            }
+            What::Transfer(id, progress) => {
+                self.transfers.comes_on(arm, id, progress)?;
+                Step::Transfer { arm, id, progress }
+            }
+        };
         self.refresh();
         self.answers_first = false;
-        Some(Step::Answer { arm, ticket, answer: Answer { sent, end, ..answer } })
+        Some(step)
     }
 
     fn take_waiting(&mut self) -> Option<Step> {
@@ -141,15 +162,23 @@ impl World for Live {
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
             let (end, bytes, served) = (clock.now(), reply.bytes, reply.served);
             // Nobody listens any more once the run is over.
-            let _ = send_back.send(Back {
-                arm,
-                id,
-                answer: Answer { sent, end, outcome, bytes, served },
-            });
+            let answer = Answer { sent, end, outcome, bytes, served };
+            let _ = send_back.send(Back { arm, what: What::Answer(id, answer) });
         });
     }
 
-    fn transfer(&mut self, _: Arm, _: Command) {}
+    fn transfer(&mut self, arm: Arm, command: Command) {
+        let Some(runtime) = &self.runtime else { return };
+        match command {
+            Command::Open { id, offset, length } => {
+                let (client, send_back) = (&self.arms[arm.index()].client, &self.send_back);
+                let (client, send_back) = (client.clone(), send_back.clone());
+                self.transfers.open(runtime, (arm, id), client, (offset, length), send_back);
+            }
+            Command::Read { id, bytes } => self.transfers.read(arm, id, bytes),
+            Command::Close { id } => self.transfers.close(arm, id),
+        }
+    }
 
     fn step(&mut self, until: Time) -> Result<Step, WorldError> {
         loop {
@@ -199,6 +228,7 @@ impl World for Live {
     }
 
     fn close(&mut self) -> Vec<(Arm, Ticket)> {
+        self.transfers = Transfers::default();
         if let Some(runtime) = self.runtime.take() {
             runtime.block_on(async {
                 for arm in self.arms.drain(..) {

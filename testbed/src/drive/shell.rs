@@ -235,8 +235,9 @@ impl ArmState {
     fn new(arm: Arm, plan: &ArmPlan, streams: &Streams) -> Self {
         let work = match &plan.work {
             plan::Work::Calls(calls) => Work::Calls(Box::new(Calls::new(arm, calls, streams))),
-            plan::Work::Downloads(plan::Downloads { limiter, load }) => {
-                Work::Downloads(Box::new(Downloads::new(arm, load, limiter, streams)))
+            plan::Work::Downloads(plan) => {
+                let downloads = Downloads::new(arm, &plan.load, &plan.limiter, streams);
+                Work::Downloads(Box::new(downloads))
             }
         };
         Self { arm, work, faults: ArmFaults::default() }

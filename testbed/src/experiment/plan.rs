@@ -52,9 +52,9 @@ pub struct ArmPlan {
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Requests behind a controller.
-    Calls(Calls),
+    Calls(Box<Calls>),
     /// Downloads behind a limiter.
-    Downloads(Downloads),
+    Downloads(Box<Downloads>),
 }
 
 /// Requests behind a controller.
@@ -79,7 +79,7 @@ pub struct Downloads {
 
 impl Work {
     /// The kind of state machine at work and its name: law `velox`, policy `fifo`.
-    pub const fn law(&self) -> (&'static str, &'static str) {
+    pub fn law(&self) -> (&'static str, &'static str) {
         match self {
             Self::Calls(calls) => ("law", calls.controller.name()),
             Self::Downloads(downloads) => ("policy", downloads.limiter.name()),
@@ -89,7 +89,7 @@ impl Work {
 
 impl ArmPlan {
     /// Its requests, if it has any.
-    pub const fn calls(&self) -> Option<&Calls> {
+    pub fn calls(&self) -> Option<&Calls> {
         match &self.work {
             Work::Calls(calls) => Some(calls),
             Work::Downloads(_) => None,
@@ -97,7 +97,7 @@ impl ArmPlan {
     }
 
     /// Its downloads, if it has any.
-    pub const fn downloads(&self) -> Option<&Downloads> {
+    pub fn downloads(&self) -> Option<&Downloads> {
         match &self.work {
             Work::Calls(_) => None,
             Work::Downloads(downloads) => Some(downloads),

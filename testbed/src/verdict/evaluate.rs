@@ -1,6 +1,8 @@
 //! Evaluating a sentence over what was recorded.
 
-use super::grammar::{Aggregate, Comparison, Measure};
+mod waiters;
+
+use super::grammar::{Aggregate, Comparison, FIFO_WAIT, Measure, WAIT};
 use crate::watch::series::PerRequest;
 use crate::watch::store::{ArmStore, Distribution, Interval, PhaseSpan, Store};
 use testbed_core::time::Time;
@@ -12,8 +14,16 @@ pub enum Observed {
     Value(f64),
     /// For `time_to`: it did not happen within this many seconds.
     NotWithin(f64),
+    /// A ratio to nothing: above every number.
+    Infinite,
     /// Nothing was recorded that could answer the question.
     Nothing,
+}
+
+impl From<Option<f64>> for Observed {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Nothing, Self::Value)
+    }
 }
 
 /// Computes `measure` of one arm, within a phase or over the whole run.
@@ -24,12 +34,30 @@ pub fn evaluate(store: &Store, arm: usize, phase: Option<usize>, measure: &Measu
     let arm = &store.arms[arm];
     match measure {
         Measure::Aggregate { aggregate, series } => {
-            aggregated(arm, phase, &span, *aggregate, series)
-                .map_or(Observed::Nothing, Observed::Value)
+            aggregated(arm, phase, &span, *aggregate, series).into()
         }
         Measure::TimeTo { series, comparison, value } => {
             time_to(arm, phase, &span, series, *comparison, *value)
         }
+        Measure::OverFifo(aggregate) => {
+            let of = |series| aggregated(arm, phase, &span, *aggregate, series);
+            of(WAIT).zip(of(FIFO_WAIT)).map_or(Observed::Nothing, |(wait, fifo)| ratio(wait, fifo))
+        }
+        Measure::Jain => waiters::jain(&arm.waiters(phase)).into(),
+        Measure::ZeroProgress { rounds } => {
+            waiters::zero_progress(&arm.waiters(phase), *rounds).into()
+        }
+    }
+}
+
+/// `wait` over `fifo`, neither of them negative. Who waits in neither is as well off in both.
+fn ratio(wait: f64, fifo: f64) -> Observed {
+    if fifo > 0.0 {
+        Observed::Value(wait / fifo)
+    } else if wait > 0.0 {
+        Observed::Infinite
+    } else {
+        Observed::Value(1.0)
     }
 }
 
@@ -143,6 +171,7 @@ fn time_to(
 mod tests {
     use super::*;
     use crate::verdict::grammar::parse;
+    use crate::watch::store::WaiterShare;
     use testbed_core::time::Nanos;
 
     fn secs(s: u64) -> Time {
@@ -215,6 +244,62 @@ mod tests {
                 panic!("{measure} has a value");
             };
             assert!((got * 1e3 / milliseconds - 1.0).abs() < 1e-3, "{measure} is {got}");
+        }
+    }
+
+    /// Two phases of 10 s. In the first, waits of 3 s and 1 s are 2 s and 1 s in a FIFO queue, and
+    /// of two waiters one gets 3 KiB and the other 1 KiB, after 20 rounds. In the second, one wait
+    /// of 1 s is none in a FIFO queue, and another is none in both. A third has just begun.
+    fn limited() -> Store {
+        let mut store = Store::new(1);
+        let arm = |store: &mut Store, waits: &[(u64, u64)], shares: [(u64, f64); 2]| {
+            for (wait, fifo) in waits {
+                store.arms[0].record(PerRequest::TokenWait, Nanos::from_secs(*wait));
+                store.arms[0].record(PerRequest::FifoWait, Nanos::from_secs(*fifo));
+            }
+            for (id, (granted, worst_rounds)) in (0..).zip(shares) {
+                let took_part = true;
+                *store.arms[0].waiter(id).unwrap() =
+                    WaiterShare { took_part, granted, worst_rounds };
+            }
+        };
+        store.begin_phase(secs(0));
+        arm(&mut store, &[(3, 2), (1, 1)], [(3072, 0.5), (1024, 20.0)]);
+        store.reach(secs(10));
+        store.begin_phase(secs(10));
+        arm(&mut store, &[(0, 0), (1, 0)], [(0, 1.0), (0, 30.0)]);
+        store.reach(secs(20));
+        store.begin_phase(secs(20));
+        store
+    }
+
+    #[test]
+    fn sentences_over_what_waiters_got() {
+        use Observed::{Infinite, Nothing, Value};
+        let (whole, first, second, third) = (None, Some(0), Some(1), Some(2));
+        for (phase, measure, observed) in [
+            (first, "max(limiter.wait) / fifo", Value(1.5)),
+            (first, "min(limiter.wait) / fifo", Value(1.0)),
+            (first, "mean(limiter.wait) / fifo", Value(2.0 / 1.5)),
+            (first, "last(limiter.wait) / fifo", Value(1.0)),
+            (second, "min(limiter.wait) / fifo", Value(1.0)),
+            (second, "max(limiter.wait) / fifo", Infinite),
+            (whole, "max(limiter.wait) / fifo", Value(1.5)),
+            (third, "max(limiter.wait) / fifo", Nothing),
+            (first, "jain(download.granted by waiter)", Value(0.8)),
+            (second, "jain(download.granted by waiter)", Nothing),
+            (whole, "jain(download.granted by waiter)", Value(0.8)),
+            (first, "zero_progress(20 rounds)", Value(1.0)),
+            (first, "zero_progress(20.5 rounds)", Value(0.0)),
+            (second, "zero_progress(1 round)", Value(2.0)),
+            (whole, "zero_progress(30 rounds)", Value(1.0)),
+            (third, "zero_progress(1 round)", Nothing),
+            (whole, "max(real - quoted)", Nothing),
+            (whole, "makespan", Nothing),
+        ] {
+            let sentence = parse(&format!("{measure} <= 1")).unwrap();
+            let got = evaluate(&limited(), 0, phase, &sentence.measure);
+            assert_eq!(got, observed, "{measure} in {phase:?}");
         }
     }
 }

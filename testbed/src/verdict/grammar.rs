@@ -5,10 +5,14 @@
 //! last(controller.window) within 11 +- 1.5
 //! p99.9(rpc.latency) < 150ms
 //! time_to(controller.window >= 9) <= 15s
+//! max(limiter.wait) / fifo <= 3
+//! jain(download.granted by waiter) >= 0.9
+//! zero_progress(20 rounds) == 0
 //! ```
 //!
-//! A number may carry a unit: of time (`ns us ms s m h`), `%`, or a rate (`/s`). Values become base
-//! units as they are read: seconds, shares of 1, events per second.
+//! A number may carry a unit: of time (`ns us ms s m h`), `%`, a rate (`/s`), of size (`B KiB MiB
+//! GiB kB MB GB`) or of a byte rate (`MiB/s`). Values become base units as they are read: seconds,
+//! shares of 1, events per second, bytes, bytes per second.
 
 mod parse;
 mod text;
@@ -16,17 +20,26 @@ mod text;
 pub use parse::parse;
 pub use text::in_unit;
 
-/// An expectation about one recorded series. Its `Display` is the canonical sentence, which reads
+use crate::watch::series::{Counted, PerRequest};
+
+/// The series that is held against an exact FIFO queue.
+pub const WAIT: &str = PerRequest::TokenWait.info().name;
+/// What the same asks wait in that queue.
+pub const FIFO_WAIT: &str = PerRequest::FifoWait.info().name;
+/// The series that can be asked by waiter.
+const GRANTED: &str = Counted::Granted.info().name;
+
+/// An expectation about what was recorded. Its `Display` is the canonical sentence, which reads
 /// back as the same value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sentence {
-    /// The number that is taken from the series.
+    /// The number that is taken from what was recorded.
     pub measure: Measure,
     /// Where that number must lie.
     pub bound: Bound,
 }
 
-/// A number taken from a series.
+/// A number taken from what was recorded.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Measure {
     /// All values of the series in one, in its unit.
@@ -45,6 +58,16 @@ pub enum Measure {
         /// The value, in the series' base unit.
         value: f64,
     },
+    /// All values of [`WAIT`] in one, over those of [`FIFO_WAIT`] in one: a ratio.
+    OverFifo(Aggregate),
+    /// How evenly waiters were granted bytes, by Jain's index: 1 if each got the same, 1/n if one
+    /// of n got everything.
+    Jain,
+    /// How many waiters went without a grant for so long.
+    ZeroProgress {
+        /// Above 0. A round is as many grants to others as there are transfers.
+        rounds: f64,
+    },
 }
 
 /// How the values of a series become one.
@@ -62,7 +85,7 @@ pub enum Aggregate {
     Percentile(f64),
 }
 
-/// Where a number must lie. In base units: seconds, shares of 1, events per second.
+/// Where a number must lie. In base units: seconds, shares of 1, bytes, events or bytes per second.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Bound {
     /// On one side of a limit, or exactly on it.

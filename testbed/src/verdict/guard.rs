@@ -55,9 +55,12 @@ pub struct Generator {
     pub arm: String,
     /// Arrivals that were planned, if the load has a plan.
     pub planned: Option<u64>,
-    /// Arrivals that were offered.
+    /// Whether it ran downloads.
+    #[serde(skip)]
+    pub downloads: bool,
+    /// Arrivals that were offered, or waits that ended.
     pub offered: u64,
-    /// 99 % of arrivals were offered at most this many seconds after their plan.
+    /// 99 % of arrivals were offered, or limiters woken, at most this many seconds after their plan.
     pub lag_p99: f64,
     /// 99 % of requests were written at most this many seconds after their admission.
     pub send_lag_p99: f64,
@@ -111,6 +114,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
         Generator {
             arm: arm.name.clone(),
             planned: arm.calls().and_then(|calls| planned(&calls.load, plan.seed, span.end)),
+            downloads: arm.downloads().is_some(),
             offered: recorded.distribution(PerRequest::Lag, None).count(),
             lag_p99: percentile(PerRequest::Lag, 99.0),
             send_lag_p99: percentile(PerRequest::SendLag, 99.0),

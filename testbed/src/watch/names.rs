@@ -104,7 +104,7 @@ metrics! {
     IN_FLIGHT: Gauge "windtunnel_in_flight_requests" ["arm"]
         "Requests sent and not yet ended.";
     WAITING: Gauge "windtunnel_waiting_requests" ["arm"]
-        "Requests that wait for admission.";
+        "Requests that wait for admission, or asks that wait for tokens.";
     ARRIVALS: Counter "windtunnel_arrivals_total" ["arm"]
         "Requests that the load offered.";
     ADMITTED: Counter "windtunnel_admitted_total" ["arm"]
@@ -116,7 +116,7 @@ metrics! {
     REQUESTS: Counter "windtunnel_requests_total" ["arm", "outcome"]
         "Requests that ended; outcome is ok, overload, error, timeout or cancelled.";
     WAIT: HistogramFromZero "windtunnel_wait_seconds" ["arm"]
-        "From planned arrival to admission; zero for those that did not wait.";
+        "From planned arrival to admission, or from ask to grant or cancel; zero for no wait.";
     RTT: Histogram "windtunnel_rtt_seconds" ["arm", "outcome"]
         "From a request's admission to its end.";
     SCHEDULE_LAG: HistogramFromZero "windtunnel_schedule_lag_seconds" ["arm"]
@@ -130,6 +130,45 @@ metrics! {
         "Requests inside the backend: in service, queued and held.";
     QUEUED: Gauge "windtunnel_backend_queued_requests" ["arm"]
         "Requests inside the backend that wait for a server.";
+
+    WAIT_ENDS: Counter "windtunnel_wait_ends_total" ["arm", "outcome"]
+        "Waits for tokens that ended; outcome is granted, cancelled, or cut_off by the run's end.";
+    OVERTAKES: Counter "windtunnel_overtakes_total" ["arm"]
+        "Waits that were overtaken by a grant to one who had asked later, summed over grants.";
+    GRANTED: Counter "windtunnel_granted_bytes_total" ["arm"]
+        "Bytes that the limiter granted.";
+    ZERO_PROGRESS: Gauge "windtunnel_zero_progress_waiters" ["arm"]
+        "Waiters that wait and have seen 20 rounds of grants go by since they asked.";
+    OLDEST_AGE: Gauge "windtunnel_waiter_oldest_age_seconds" ["arm"]
+        "Run time that the oldest wait under way has lasted, sampled; 0 if nobody waits.";
+    WAITER_AGE: Gauge "windtunnel_waiter_age_seconds" ["arm", "rank"]
+        "Run time that the ten oldest waits under way have lasted, sampled; rank 01 is the oldest.";
+    WAITER_WAIT: Counter "windtunnel_waiter_wait_seconds_total" ["arm", "waiter"]
+        "Waits of one waiter that were granted or cancelled, summed; other is all that are folded.";
+    WAITER_DECISIONS: Counter "windtunnel_waiter_decisions_total" ["arm", "waiter"]
+        "Waits of one waiter that were granted or cancelled.";
+    WAITER_GRANTED: Counter "windtunnel_waiter_granted_bytes_total" ["arm", "waiter"]
+        "Bytes that one waiter was granted.";
+    WAITER_LAST_WAIT: Gauge "windtunnel_waiter_last_wait_seconds" ["arm", "waiter"]
+        "The last wait of one waiter that was granted or cancelled.";
+    WAITERS_FOLDED: Gauge "windtunnel_waiters_folded" ["arm"]
+        "Waiters without series of their own: all but the 64 that asked first.";
+
+    LIMITER_VITAL: Gauge "windtunnel_limiter_vital" ["arm", "name"]
+        "The limiter's inner numbers, each in its own unit, sampled.";
+    LIMITER_TOKENS: Gauge "windtunnel_limiter_tokens_bytes" ["arm"]
+        "Tokens of the global bucket, sampled; below 0 in debt.";
+    WAKES_PER_GRANT: Gauge "windtunnel_limiter_wakes_per_grant_ratio" ["arm"]
+        "Wake-ups for each grant since the run began, sampled; may exceed 1.";
+
+    TRANSFERS: Gauge "windtunnel_transfers_active" ["arm"]
+        "Transfers with a slot: at work, waiting or backing off.";
+    TRANSFER_ENDS: Counter "windtunnel_transfer_ends_total" ["arm", "how"]
+        "Ends of attempts: done, low_speed or broken; failed if the segment is then given up.";
+    TASKS_DONE: Counter "windtunnel_tasks_done_total" ["arm"]
+        "Downloads of which all segments are done.";
+    LOST: Counter "windtunnel_lost_bytes_total" ["arm"]
+        "Bytes granted to transfers that were aborted before the next checkpoint.";
 }
 
 #[cfg(test)]

@@ -3,15 +3,21 @@
 mod arm;
 mod children;
 mod controller;
+mod limiter;
+mod named;
+mod transfers;
+mod waits;
 
 use super::names;
-use arm::ArmMetrics;
+use crate::experiment::plan::{ArmPlan, Work};
+use arm::{ArmMetrics, CallMetrics, DownloadMetrics};
 use children::Children;
 use prometheus::{Gauge, IntCounter, Registry, TextEncoder};
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::Arm;
 use testbed_core::time::Time;
+use waits::Crowd;
 
 /// What the labels of a run can say, known before it starts. The names within each list differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,11 +29,39 @@ pub struct RunLabels {
     /// The seed of all chance.
     pub seed: u64,
     /// The arms, in file order.
-    pub arms: Vec<String>,
+    pub arms: Vec<ArmLabel>,
     /// The phases, in file order.
     pub phases: Vec<String>,
     /// The faults, in file order.
     pub faults: Vec<String>,
+}
+
+/// What is known of an arm before it runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArmLabel {
+    /// Its name.
+    pub name: String,
+    /// What it does, and with it which numbers it has.
+    pub kind: ArmKind,
+}
+
+/// What an arm does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArmKind {
+    /// Requests behind a controller.
+    Calls,
+    /// Downloads behind a limiter.
+    Downloads,
+}
+
+impl From<&ArmPlan> for ArmLabel {
+    fn from(plan: &ArmPlan) -> Self {
+        let kind = match plan.work {
+            Work::Calls(_) => ArmKind::Calls,
+            Work::Downloads(_) => ArmKind::Downloads,
+        };
+        Self { name: plan.name.clone(), kind }
+    }
 }
 
 /// Keeps the metrics of one run, in a registry of its own. Phases and faults show 0 from the
@@ -52,7 +86,8 @@ impl Prometheus {
     ///
     /// # Panics
     /// When two arms, phases or faults have the same name, which the experiment file cannot hold.
-    /// Later, when an event tells of an arm, phase or fault that `labels` lack.
+    /// Later, when an event tells of an arm, phase or fault that `labels` lack, or
+    /// of work that is not of its arm's kind.
     pub fn new(labels: &RunLabels) -> Self {
         let registry = Registry::new();
         let children = Children::new(&registry);
@@ -76,6 +111,18 @@ impl Prometheus {
 
     fn arm(&mut self, arm: Arm) -> &mut ArmMetrics {
         &mut self.arms[arm.index()]
+    }
+
+    fn calls(&mut self, arm: Arm) -> &mut CallMetrics {
+        self.arm(arm).calls()
+    }
+
+    fn downloads(&mut self, arm: Arm) -> &mut DownloadMetrics {
+        self.arm(arm).downloads()
+    }
+
+    fn sample(&self, now: Time) {
+        self.arms.iter().for_each(|arm| arm.sample(now));
     }
 
     fn enter_phase(&self, active: Option<usize>) {
@@ -109,19 +156,34 @@ impl Fault {
 }
 
 impl Observer for Prometheus {
-    fn on_event(&mut self, _: Time, event: &Event<'_>) {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
         match *event {
-            Event::Arrived { arm, lag, .. } => self.arm(arm).requests.arrived(lag),
-            Event::Rejected { arm, .. } => self.arm(arm).requests.rejected(),
+            Event::Arrived { arm, lag, .. } => self.calls(arm).requests.arrived(lag),
+            Event::Rejected { arm, .. } => self.calls(arm).requests.rejected(),
             Event::Admitted { arm, wait, in_flight, waiting, .. } => {
-                self.arm(arm).requests.admitted(wait, in_flight, waiting);
+                self.calls(arm).requests.admitted(wait, in_flight, waiting);
             }
             Event::Finished { arm, ref sample, in_flight, .. } => {
-                self.arm(arm).requests.finished(sample, in_flight);
+                self.calls(arm).requests.finished(sample, in_flight);
             }
-            Event::Abandoned { arm, .. } => self.arm(arm).requests.abandoned(),
+            Event::Abandoned { arm, .. } => self.calls(arm).requests.abandoned(),
             Event::Updated { arm, ref update, vitals } => {
-                self.arm(arm).controller.updated(update, vitals);
+                self.calls(arm).controller.updated(update, vitals);
+            }
+            Event::Asked { arm, ref wait, waiting } => {
+                self.downloads(arm).waits.asked(wait, waiting);
+            }
+            Event::WaitEnded { arm, ref wait, end, overtook, waiting, active, .. } => {
+                let crowd = Crowd { overtook, waiting, active };
+                self.downloads(arm).waits.ended(now, wait, end, crowd);
+            }
+            Event::Transfer { arm, waiter, change, active } => {
+                let metrics = self.downloads(arm);
+                metrics.waits.transfer(waiter, change);
+                metrics.transfers.changed(change, active);
+            }
+            Event::Limiter { arm, vitals, tokens } => {
+                self.downloads(arm).limiter.looked(vitals, tokens);
             }
             Event::InputDone { arm, makespan } => self.arm(arm).backend.input_done(makespan),
             Event::Backend { arm, in_system, queued, utilisation } => {
@@ -129,12 +191,11 @@ impl Observer for Prometheus {
             }
             Event::Phase { index, .. } => self.enter_phase(Some(index)),
             Event::Fault { index, on, .. } => self.faults[index].switch(on),
-            Event::Asked { .. }
-            | Event::WaitEnded { .. }
-            | Event::Transfer { .. }
-            | Event::Limiter { .. } => {}
-            Event::Tick => {}
-            Event::End => self.enter_phase(None),
+            Event::Tick => self.sample(now),
+            Event::End => {
+                self.sample(now);
+                self.enter_phase(None);
+            }
         }
     }
 }

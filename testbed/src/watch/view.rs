@@ -2,10 +2,13 @@
 //! themselves, elsewhere a line log. Neither has colours, with or without `NO_COLOR`.
 
 mod board;
+mod calls;
+mod downloads;
 mod log;
 mod meter;
 mod screen;
 
+use super::prometheus::ArmLabel;
 use board::Board;
 use indicatif::ProgressDrawTarget;
 use log::Log;
@@ -35,8 +38,9 @@ impl View {
     /// with all arms. `live` is false for a run in virtual time, which is shown more sparingly.
     ///
     /// # Panics
-    /// Later, when an event tells of an arm that `arms` lack.
-    pub fn new(live: bool, arms: Vec<String>, total: Nanos) -> Self {
+    /// Later, when an event tells of an arm that `arms` lack, or of work that is not of its arm's
+    /// kind.
+    pub fn new(live: bool, arms: &[ArmLabel], total: Nanos) -> Self {
         let board = Board::new(arms, total);
         // The library that will draw is asked, so that it never draws nothing where lines would
         // have been readable.

@@ -153,6 +153,23 @@ fn sentences_that_cannot_be_judged() {
         ("max(controller.windw) <= 1", &["did you mean `controller.window`?", "list series"]),
         ("time_to(rpc.latency > 1s) <= 1s", &["one value a request", "use it with max"]),
         ("max(controller.window)", &["of the sentence)", "help: "]),
+        ("fairness(x) >= 1", &["column 1 of", "did you mean `jain`?", "one of: "]),
+        ("jain(download.granted) >= 1", &["column 22 of", "`by waiter`", "by waiter)"]),
+        ("zero_progress(20) == 0", &["column 17 of", "expected `rounds`", "(20 rounds)"]),
+        (
+            "max(rpc.rtt) / fifo <= 1",
+            &["column 14 of", "`max(rpc.rtt)` has nothing", "max(limiter.wait) / fifo"],
+        ),
+        ("max(limiter.wait) / fifo <= 1", &["no series `limiter.wait`", "list series"]),
+        ("max(real - quoted) <= 1s", &["no series `limiter.overrun`", "list series"]),
+        (
+            "zero_progress(20 rounds) == 0",
+            &["only arms with a limiter", "give the arm a `limiter`"],
+        ),
+        (
+            "jain(download.granted by waiter) >= 0.9",
+            &["arm `a` has law `velox`", "give the arm a `limiter`"],
+        ),
         ("''", &["of the sentence)", "help: "]),
     ] {
         let content = with(&format!("expect:\n  - {{ id: x, that: {sentence} }}"));

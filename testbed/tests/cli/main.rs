@@ -7,6 +7,7 @@ mod support;
 mod bad_input;
 mod closed_pipes;
 mod determinism;
+mod downloads;
 mod exit_codes;
 mod experiments;
 mod law;

@@ -7,6 +7,7 @@
 mod support;
 
 mod backend;
+mod download;
 mod interrupt;
 mod metrics;
 mod open_load;

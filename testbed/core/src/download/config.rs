@@ -38,10 +38,7 @@ pub struct DownloadConfig {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queues: u32,
-    /// From one transfer's start to the next one's, at the beginning: none, all at once.
-    #[serde(default)]
-    pub stagger: Nanos,
-    /// From a grant until the transfer reads on.
+    /// From a grant, or a transfer's beginning, until it is ready for the next chunk.
     #[serde(default = "turnaround")]
     pub turnaround: Nanos,
     /// The most that the client itself can take in, each transfer for itself: a slow CPU.
@@ -140,18 +137,18 @@ impl DownloadConfig {
         let segments = self.all_segments();
         let message = format!("{segments} segments are too many; {MAX_SEGMENTS} may be in all");
         refuse(segments > MAX_SEGMENTS, "segments", message);
-        let empty = self.segment.is_some_and(|segment| segment.get() == 0);
-        refuse(
-            empty,
-            "segment",
-            "a segment of 0B is done before it begins; write 1B or more".into(),
-        );
+        let size = self.segment.map_or(1, Bytes::get);
+        let cure = "a segment of 0B is done before it begins; write 1B or more";
+        refuse(size == 0, "segment", cure.to_owned());
+        let beyond = size.checked_mul(u64::from(self.segments)).is_none();
+        let cure = "a file beyond 16 EiB has no offsets; write smaller or fewer segments";
+        refuse(beyond, "segment", cure.to_owned());
         let none = self.checkpoint.get() == 0;
         refuse(none, "checkpoint", "write 1B, which loses nothing, or more".into());
         let low = self.low_speed.is_some_and(|low| low.length == Nanos::ZERO);
         refuse(low, "low_speed", "slow for 0s is every transfer; write 30s or so".into());
-        let spins = self.retry.first == Nanos::ZERO;
-        refuse(spins, "retry", "a first back-off of 0s would spin; write 1s or so".into());
+        let spins = self.retry.back_off(0) == Some(Nanos::ZERO);
+        refuse(spins, "retry", "a back-off of 0s would spin; write 1s or so".into());
         invalid
     }
 }

@@ -87,6 +87,7 @@ impl Segment {
 
     /// A chunk has been granted.
     pub(super) fn take_in(&mut self, bytes: u64) {
+        self.stage = Stage::Reading;
         self.position += bytes;
         self.granted += bytes;
         self.left = self.left.map(|left| left.saturating_sub(bytes));
@@ -104,12 +105,11 @@ impl Segment {
 
 impl DownloadConfig {
     /// From a grant, or from the beginning, until the client is ready for a chunk of this size.
-    pub(super) fn pause(&self, chunk: u64, first: bool) -> Nanos {
-        let turnaround = if first { Nanos::ZERO } else { self.turnaround };
+    pub(super) fn pause(&self, chunk: u64) -> Nanos {
         let trickle = self.trickle.map_or(Nanos::ZERO, |rate| {
             let ns = u128::from(chunk) * 1_000_000_000 / u128::from(rate.get());
             Nanos::new(u64::try_from(ns).unwrap_or(u64::MAX))
         });
-        turnaround.max(trickle)
+        self.turnaround.max(trickle)
     }
 }

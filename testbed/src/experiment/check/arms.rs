@@ -51,8 +51,12 @@ impl Check<'_> {
             self.missing("backend");
         }
         let work = match (&self.arm.controller, &self.arm.limiter) {
-            (Some(controller), None) => self.calls(controller).map(Work::Calls),
-            (None, Some(limiter)) => self.downloads(limiter).map(Work::Downloads),
+            (Some(controller), None) => {
+                self.calls(controller).map(|calls| Work::Calls(Box::new(calls)))
+            }
+            (None, Some(limiter)) => {
+                self.downloads(limiter).map(|plan| Work::Downloads(Box::new(plan)))
+            }
             (some, _) => self.one_of_two(some.is_some()),
         };
         Some(ArmPlan { name: name.to_owned(), backend: backend?, work: work? })

@@ -1,21 +1,17 @@
 //! From text to sentence.
 
+mod measure;
 mod quantity;
 
-use super::{Aggregate, Bound, Comparison, GrammarError, Measure, Sentence};
-use crate::experiment::problem::did_you_mean;
-use quantity::{Quantity, Unit, quantity};
+use super::{Bound, Comparison, GrammarError, Measure, Sentence};
+use measure::measure;
+use quantity::{Quantity, quantity};
 use winnow::ascii::multispace0;
 use winnow::combinator::{alt, eof};
 use winnow::error::ParserError;
 use winnow::stream::Location;
 use winnow::token::take_while;
 use winnow::{LocatingSlice, Parser};
-
-const FUNCTIONS: [&str; 5] = ["max", "min", "mean", "last", "time_to"];
-const FUNCTIONS_HELP: &str = "one of: max, min, mean, last, p50 to p99.9, time_to";
-/// Names from elsewhere whose likeness would mislead.
-const SYNONYMS: [(&str, &str); 3] = [("median", "p50"), ("average", "mean"), ("avg", "mean")];
 
 type Input<'s> = LocatingSlice<&'s str>;
 type Parsed<T> = Result<T, Slip>;
@@ -92,76 +88,6 @@ fn word<'s>(input: &mut Input<'s>, what: &str, help: &str) -> Parsed<(usize, &'s
     Ok((span.start, name))
 }
 
-fn measure(input: &mut Input<'_>) -> Parsed<Measure> {
-    let (offset, name) = word(input, "a function", FUNCTIONS_HELP)?;
-    if open(input).is_err() {
-        let message = format!("`{name}` stands without a function");
-        return Err(Slip::new(
-            offset,
-            message,
-            "write a function and a series: max(controller.window)",
-        ));
-    }
-    let measure = if name == "time_to" {
-        let series = series(input)?;
-        let comparison = comparison(input)?;
-        Measure::TimeTo { series, comparison, value: quantity(input)?.value }
-    } else {
-        Measure::Aggregate { aggregate: aggregate(offset, name)?, series: series(input)? }
-    };
-    expect(input, ')', "`)`", "close the function: max(controller.window)")?;
-    Ok(measure)
-}
-
-fn open(input: &mut Input<'_>) -> Parsed<char> {
-    expect(input, '(', "`(`", "")
-}
-
-fn aggregate(offset: usize, name: &str) -> Parsed<Aggregate> {
-    match name {
-        "max" => Ok(Aggregate::Max),
-        "min" => Ok(Aggregate::Min),
-        "mean" => Ok(Aggregate::Mean),
-        "last" => Ok(Aggregate::Last),
-        _ => match name.strip_prefix('p') {
-            Some(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => {
-                percentile(offset, digits)
-            }
-            _ => Err(unknown_function(offset, name)),
-        },
-    }
-}
-
-fn percentile(offset: usize, digits: &str) -> Parsed<Aggregate> {
-    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let percent = digits.parse().ok().filter(|percent| plain && *percent > 0.0 && *percent < 100.0);
-    percent.map(Aggregate::Percentile).ok_or_else(|| {
-        let message = format!("`p{digits}` is not a percentile");
-        Slip::new(offset, message, "write p and a number above 0 and below 100, such as p99.9")
-    })
-}
-
-fn unknown_function(offset: usize, name: &str) -> Slip {
-    let guess = match SYNONYMS.iter().find(|(synonym, _)| *synonym == name) {
-        Some((_, meant)) => format!(" (did you mean `{meant}`?)"),
-        None => did_you_mean(name, FUNCTIONS),
-    };
-    Slip::new(offset, format!("unknown function `{name}`{guess}"), FUNCTIONS_HELP)
-}
-
-fn series(input: &mut Input<'_>) -> Parsed<String> {
-    let help = "lowercase words joined by dots, such as controller.window";
-    let (offset, name) = word(input, "a series", help)?;
-    let is_word = |word: &str| {
-        word.starts_with(|c: char| c.is_ascii_lowercase())
-            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-    };
-    if name.split('.').all(is_word) {
-        return Ok(name.to_owned());
-    }
-    Err(Slip::new(offset, format!("`{name}` is not the name of a series"), help))
-}
-
 fn comparison(input: &mut Input<'_>) -> Parsed<Comparison> {
     let symbol = alt((
         "<=".value(Comparison::LessOrEqual),
@@ -197,16 +123,13 @@ fn expect_bound(input: &mut Input<'_>) -> Parsed<Comparison> {
 /// A number to compare the measure with.
 fn limit<'s>(input: &mut Input<'s>, measure: &Measure) -> Parsed<Quantity<'s>> {
     let limit = quantity(input)?;
-    match (measure, limit.unit) {
-        (Measure::Aggregate { .. }, _) | (_, Unit::Seconds) => Ok(limit),
-        (_, Unit::None) => {
-            let text = limit.text;
-            let message = format!("time_to(...) is compared with a time; `{text}` needs a unit");
-            Err(Slip::new(limit.offset, message, format!("such as {text}s")))
-        }
-        _ => {
-            let message = format!("time_to(...) is compared with a time; `{}` is none", limit.text);
-            Err(Slip::new(limit.offset, message, "write a time, such as 15s"))
+    match measure {
+        // A series may have any unit, and which one is known only with the arm.
+        Measure::Aggregate { .. } => {}
+        Measure::TimeTo { .. } => limit.check_time()?,
+        Measure::OverFifo(_) | Measure::Jain | Measure::ZeroProgress { .. } => {
+            limit.check_plain(measure)?;
         }
     }
+    Ok(limit)
 }

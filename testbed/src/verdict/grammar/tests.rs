@@ -1,4 +1,7 @@
-use super::{Aggregate, Bound, Comparison, Measure, Sentence, parse};
+mod limiters;
+
+use super::{Aggregate, Bound, Comparison, Measure, Sentence, in_unit, parse};
+use testbed_core::vitals::Unit;
 
 const WINDOW: &str = "controller.window";
 
@@ -58,6 +61,54 @@ fn sentences_read_and_write() {
     }
 }
 
+#[test]
+fn numbers_become_base_units() {
+    for (number, value) in [
+        ("512B", 512.0),
+        ("16KiB", 16_384.0),
+        ("1.5 MiB", 1_572_864.0),
+        ("2GiB", 2_147_483_648.0),
+        ("1.001kB", 1001.0), // to the nearest byte, not 1000.9999999999999
+        ("2MB", 2e6),
+        ("1GB", 1e9),
+        ("-16KiB", -16_384.0),
+        ("4MiB/s", 4_194_304.0),
+        ("1.5 MB / s", 1.5e6),
+        ("90/m", 1.5),
+        ("70%", 0.7),
+        ("1.5m", 90.0),
+    ] {
+        let bound = Bound::Compare(Comparison::Less, value);
+        let read = parse(&format!("max(a) < {number}")).map(|sentence| sentence.bound);
+        assert_eq!(read, Ok(bound), "{number}");
+    }
+    let read = parse("time_to(a >= 4MiB/s) < 1s").map(|sentence| sentence.measure);
+    let (series, comparison) = ("a".to_owned(), Comparison::GreaterOrEqual);
+    assert_eq!(read, Ok(Measure::TimeTo { series, comparison, value: 4_194_304.0 }));
+}
+
+#[test]
+fn bytes_are_exact_or_have_decimals() {
+    for (bytes, text) in [
+        (0.0, "0B"),
+        (512.0, "512B"),
+        (512.5, "512.5000B"),
+        (1000.0, "1000B"),
+        (16_384.0, "16KiB"),
+        (16_385.0, "16.0010KiB"),
+        (1_572_864.0, "1536KiB"),
+        (4_194_304.0, "4MiB"),
+        (4_194_305.0, "4.0000MiB"),
+        (4e6, "3.8147MiB"),
+        (3.0 * 1024.0 * 1024.0 * 1024.0, "3GiB"),
+        (-16_384.0, "-16KiB"),
+        (-100.25, "-100.2500B"),
+    ] {
+        assert_eq!(in_unit(bytes, Unit::Bytes), text);
+        assert_eq!(in_unit(bytes, Unit::BytesPerSecond), format!("{text}/s"));
+    }
+}
+
 /// Each text fails at the column (of characters) with the message, and all with the same cure.
 fn assert_cure(help: &str, rows: &[(&str, usize, &str)]) {
     for &(text, column, message) in rows {
@@ -70,12 +121,21 @@ fn assert_cure(help: &str, rows: &[(&str, usize, &str)]) {
 #[test]
 fn functions_and_series_are_named_when_wrong() {
     assert_cure(
-        "one of: max, min, mean, last, p50 to p99.9, time_to",
+        "one of: max, min, mean, last, p50 to p99.9, time_to, jain, zero_progress; or alone: \
+         makespan, overtakes",
         &[
             ("", 1, "expected a function, found the end"),
             ("maximum(a) <= 2", 1, "unknown function `maximum` (did you mean `max`?)"),
             ("  median(a) <= 2", 3, "unknown function `median` (did you mean `p50`?)"),
-            ("jain(a) <= 2", 1, "unknown function `jain`"),
+            ("jian(a) <= 2", 1, "unknown function `jian` (did you mean `jain`?)"),
+            ("fairness(a) <= 2", 1, "unknown function `fairness` (did you mean `jain`?)"),
+            (
+                "zero_progres(a) > 2",
+                1,
+                "unknown function `zero_progres` (did you mean `zero_progress`?)",
+            ),
+            ("starved(a) <= 2", 1, "unknown function `starved` (did you mean `zero_progress`?)"),
+            ("gini(a) <= 2", 1, "unknown function `gini`"),
         ],
     );
     assert_cure(
@@ -95,7 +155,13 @@ fn functions_and_series_are_named_when_wrong() {
         ],
     );
     let help = "write a function and a series: max(controller.window)";
-    assert_cure(help, &[("a.b <= 2", 1, "`a.b` stands without a function")]);
+    assert_cure(
+        help,
+        &[
+            ("a.b <= 2", 1, "`a.b` stands without a function"),
+            ("makspan <= 2s", 1, "`makspan` stands without a function (did you mean `makespan`?)"),
+        ],
+    );
     let help = "close the function: max(controller.window)";
     assert_cure(help, &[("max(a < 2", 7, "expected `)`, found `<`")]);
 }
@@ -139,14 +205,23 @@ fn bounds_are_named_when_wrong() {
 fn numbers_and_units_are_named_when_wrong() {
     let huge = format!("max(a) < {}", "9".repeat(400));
     assert_cure(
-        "write a number such as 2, 1.5, 150ms, 70% or 1000/s",
+        "write a number such as 2, 1.5, 150ms, 70%, 1000/s, 16KiB or 4MiB/s",
         &[
             ("max(a) <= many", 11, "expected a number, found `many`"),
             (&huge, 10, &format!("`{}` is too large", &huge[9..])),
         ],
     );
-    let help = "units are ns, us, ms, s, m and h; %; and rates such as /s";
-    assert_cure(help, &[("max(a) <= 10 parsecs", 11, "`10 parsecs` has an unknown unit")]);
+    let help = "units are ns, us, ms, s, m and h; %; B, KiB, MiB, GiB, kB, MB and GB; and rates \
+                such as /s or MiB/s";
+    assert_cure(
+        help,
+        &[
+            ("max(a) <= 10 parsecs", 11, "`10 parsecs` has an unknown unit"),
+            ("max(a) <= 16kib", 11, "`16kib` has an unknown unit"),
+            ("max(a) <= 4MiB/m", 11, "`4MiB/m` has an unknown unit"),
+            ("max(a) <= 4s/s", 11, "`4s/s` has an unknown unit"),
+        ],
+    );
     let message = "time_to(...) is compared with a time; `15` needs a unit";
     assert_cure("such as 15s", &[("time_to(a >= 9) <= 15", 20, message)]);
     let message = "time_to(...) is compared with a time; `15%` is none";
@@ -183,7 +258,17 @@ fn bounds_hold_at_their_edges() {
 
 #[test]
 fn no_text_makes_it_panic() {
-    let sentence = "time_to(controller.window >= 9.5µs) within 11 % ± -1.5/s";
+    for sentence in [
+        "time_to(controller.window >= 9.5µs) within 11 % ± -1.5/s",
+        "p99.9(limiter.wait) / fifo <= 1.5MiB / s",
+        "max(real - quoted) < zero_progress(0.5 rounds)",
+        "jain(download.granted by waiter) > makespan",
+    ] {
+        parts_of(sentence);
+    }
+}
+
+fn parts_of(sentence: &str) {
     let chars: Vec<char> = sentence.chars().collect();
     for start in 0..chars.len() {
         for end in start..=chars.len() {

@@ -1,9 +1,14 @@
 //! Sentences as text.
 
-use super::{Aggregate, Bound, Comparison, Measure, Sentence};
+use super::{Aggregate, Bound, Comparison, GRANTED, Measure, Sentence, WAIT};
 use std::fmt;
+use testbed_core::limit::quantity::Bytes;
 use testbed_core::time::Nanos;
 use testbed_core::vitals::Unit;
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * KIB;
+const GIB: f64 = 1024.0 * MIB;
 
 /// A bound, its numbers as `number` writes them.
 fn bound(bound: &Bound, number: impl Fn(f64) -> String) -> String {
@@ -22,9 +27,27 @@ pub fn in_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds if value >= 0.0 => Nanos::from_secs_f64(value).to_string(),
         Unit::PerSecond => format!("{short}/s"),
-        Unit::Bytes => format!("{short}B"),
-        Unit::BytesPerSecond => format!("{short}B/s"),
+        Unit::Bytes => size(value),
+        Unit::BytesPerSecond => format!("{}/s", size(value)),
         Unit::Seconds | Unit::Ratio | Unit::Requests | Unit::Count => short.to_owned(),
+    }
+}
+
+/// Bytes as people read them. Decimals say that it is rounded: `16KiB` is exact, `16.0001KiB` not.
+fn size(bytes: f64) -> String {
+    let sign = if bytes < 0.0 { "-" } else { "" };
+    let bytes = bytes.abs();
+    let (unit, per_unit) = match bytes {
+        GIB.. => ("GiB", GIB),
+        MIB.. => ("MiB", MIB),
+        KIB.. => ("KiB", KIB),
+        _ => ("B", 1.0),
+    };
+    let exact = bytes % per_unit.min(KIB) == 0.0;
+    if exact {
+        format!("{sign}{}", Bytes::new(bytes as u64))
+    } else {
+        format!("{sign}{:.4}{unit}", bytes / per_unit)
     }
 }
 
@@ -38,11 +61,11 @@ impl Bound {
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.measure {
-            Measure::Aggregate { .. } => write!(f, "{} {}", self.measure, self.bound),
             Measure::TimeTo { .. } => {
                 let bound = bound(&self.bound, |seconds| format!("{seconds}s"));
                 write!(f, "{} {bound}", self.measure)
             }
+            _ => write!(f, "{} {}", self.measure, self.bound),
         }
     }
 }
@@ -53,6 +76,12 @@ impl fmt::Display for Measure {
             Self::Aggregate { aggregate, series } => write!(f, "{aggregate}({series})"),
             Self::TimeTo { series, comparison, value } => {
                 write!(f, "time_to({series} {comparison} {value})")
+            }
+            Self::OverFifo(aggregate) => write!(f, "{aggregate}({WAIT}) / fifo"),
+            Self::Jain => write!(f, "jain({GRANTED} by waiter)"),
+            Self::ZeroProgress { rounds } => {
+                let plural = if *rounds == 1.0 { "" } else { "s" };
+                write!(f, "zero_progress({rounds} round{plural})")
             }
         }
     }

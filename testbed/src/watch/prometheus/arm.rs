@@ -2,24 +2,93 @@
 
 use super::children::Children;
 use super::controller::ControllerMetrics;
+use super::limiter::LimiterMetrics;
 use super::names;
+use super::transfers::TransferMetrics;
+use super::waits::WaitMetrics;
+use super::{ArmKind, ArmLabel};
 use prometheus::{Gauge, Histogram, IntCounter};
 use testbed_core::request::{Outcome, Sample};
-use testbed_core::time::Nanos;
+use testbed_core::time::{Nanos, Time};
 
 #[derive(Debug)]
 pub(super) struct ArmMetrics {
-    pub(super) controller: ControllerMetrics,
-    pub(super) requests: RequestMetrics,
     pub(super) backend: BackendMetrics,
+    work: WorkMetrics,
+}
+
+/// An arm shows the metrics of its own kind of work only.
+#[derive(Debug)]
+enum WorkMetrics {
+    Calls(Box<CallMetrics>),
+    Downloads(Box<DownloadMetrics>),
 }
 
 impl ArmMetrics {
-    pub(super) fn new(children: &Children, arm: &str) -> Self {
+    pub(super) fn new(children: &Children, label: &ArmLabel) -> Self {
+        let arm = label.name.as_str();
+        let work = match label.kind {
+            ArmKind::Calls => WorkMetrics::Calls(Box::new(CallMetrics::new(children, arm))),
+            ArmKind::Downloads => {
+                WorkMetrics::Downloads(Box::new(DownloadMetrics::new(children, arm)))
+            }
+        };
+        Self { backend: BackendMetrics::new(children, arm), work }
+    }
+
+    pub(super) fn calls(&mut self) -> &mut CallMetrics {
+        match &mut self.work {
+            WorkMetrics::Calls(calls) => calls,
+            WorkMetrics::Downloads(_) => panic!("an arm with a limiter has no requests"),
+        }
+    }
+
+    pub(super) fn downloads(&mut self) -> &mut DownloadMetrics {
+        match &mut self.work {
+            WorkMetrics::Calls(_) => panic!("an arm with a controller has no downloads"),
+            WorkMetrics::Downloads(downloads) => downloads,
+        }
+    }
+
+    /// A sampling instant.
+    pub(super) fn sample(&self, now: Time) {
+        match &self.work {
+            WorkMetrics::Calls(_) => {}
+            WorkMetrics::Downloads(downloads) => downloads.waits.sample(now),
+        }
+    }
+}
+
+/// Requests behind a controller.
+#[derive(Debug)]
+pub(super) struct CallMetrics {
+    pub(super) controller: ControllerMetrics,
+    pub(super) requests: RequestMetrics,
+}
+
+impl CallMetrics {
+    fn new(children: &Children, arm: &str) -> Self {
         Self {
             controller: ControllerMetrics::new(children, arm),
             requests: RequestMetrics::new(children, arm),
-            backend: BackendMetrics::new(children, arm),
+        }
+    }
+}
+
+/// Downloads behind a limiter.
+#[derive(Debug)]
+pub(super) struct DownloadMetrics {
+    pub(super) limiter: LimiterMetrics,
+    pub(super) waits: WaitMetrics,
+    pub(super) transfers: TransferMetrics,
+}
+
+impl DownloadMetrics {
+    fn new(children: &Children, arm: &str) -> Self {
+        Self {
+            limiter: LimiterMetrics::new(children, arm),
+            waits: WaitMetrics::new(children, arm),
+            transfers: TransferMetrics::new(children, arm),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::names::Metric;
 use prometheus::core::Collector;
-use prometheus::{Gauge, Histogram, HistogramOpts, IntCounter, Opts, Registry};
+use prometheus::{Counter, Gauge, Histogram, HistogramOpts, IntCounter, Opts, Registry};
 
 /// Makes series in one registry. A series is asked for once.
 #[derive(Clone, Debug)]
@@ -21,6 +21,11 @@ impl Children {
 
     pub(super) fn counter(&self, metric: &Metric, values: &[&str]) -> IntCounter {
         self.register(IntCounter::with_opts(opts(metric, values)))
+    }
+
+    /// A counter of what is no whole number.
+    pub(super) fn sum(&self, metric: &Metric, values: &[&str]) -> Counter {
+        self.register(Counter::with_opts(opts(metric, values)))
     }
 
     pub(super) fn histogram(&self, metric: &Metric, values: &[&str]) -> Histogram {

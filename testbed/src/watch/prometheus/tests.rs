@@ -1,5 +1,7 @@
 //! Scripted events, and the text that a scrape gets after them.
 
+mod limiter;
+
 use super::*;
 use testbed_core::admission::Admission;
 use testbed_core::control::{ControllerConfig, Update};
@@ -9,7 +11,12 @@ use testbed_core::time::Nanos;
 use testbed_core::vitals::Vitals;
 
 const ARM: Arm = Arm(1);
+const PACED: Arm = Arm(2);
 const ARRIVAL: Arrival = Arrival { id: 0, client: 0, planned: Time::ZERO };
+
+fn label(name: &str, kind: ArmKind) -> ArmLabel {
+    ArmLabel { name: name.into(), kind }
+}
 
 fn prometheus() -> Prometheus {
     let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -17,7 +24,11 @@ fn prometheus() -> Prometheus {
         experiment: "overload".into(),
         mode: "virtual".into(),
         seed: 7,
-        arms: list(&["integer", "double"]),
+        arms: vec![
+            label("integer", ArmKind::Calls),
+            label("double", ArmKind::Calls),
+            label("paced", ArmKind::Downloads),
+        ],
         phases: list(&["healthy", "storm"]),
         faults: list(&["held"]),
     })
@@ -213,7 +224,8 @@ fn every_name_is_used_with_its_type_and_help() {
     let mut vitals = Vitals::new();
     vitals.push("gradient", 1.0);
     vitals.push("baseline_rtt", 1.0);
-    let text = text_after(&[updated(1.0, 1.0, "start", &vitals)]);
+    let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens: Some(0.0) };
+    let text = text_after(&[updated(1.0, 1.0, "start", &vitals), looked, limiter::asked(0, 0)]);
     for metric in names::ALL {
         let (name, help, kind) = (metric.name, metric.help, metric.kind.name());
         assert_lines(&text, &format!("# HELP {name} {help}\n# TYPE {name} {kind}"));

@@ -1,6 +1,8 @@
 //! The run as lines of text, for pipes and files.
 
-use super::board::{ArmBoard, Board, Cue};
+use super::board::{ArmBoard, Board, Cue, WorkBoard};
+use super::calls::CallBoard;
+use super::downloads::DownloadBoard;
 use testbed_core::time::{Nanos, Time};
 
 /// Run time between two lines with all arms.
@@ -44,20 +46,38 @@ fn next_multiple(now: Time) -> Time {
 }
 
 fn arm_text(arm: &ArmBoard) -> String {
+    let numbers = match &arm.work {
+        WorkBoard::Calls(calls) => calls_text(calls),
+        WorkBoard::Downloads(downloads) => downloads_text(downloads),
+    };
+    format!("{} {numbers}", arm.name)
+}
+
+fn calls_text(calls: &CallBoard) -> String {
     format!(
-        "{} window {:.2} limit {} gradient {} in flight {} goodput {:.0}/s",
-        arm.name,
-        arm.window,
-        arm.limit,
-        arm.gradient_text(),
-        arm.in_flight,
-        arm.goodput.per_second(),
+        "window {:.2} limit {} gradient {} in flight {} goodput {:.0}/s",
+        calls.window,
+        calls.limit,
+        calls.gradient_text(),
+        calls.in_flight,
+        calls.goodput.per_second(),
+    )
+}
+
+fn downloads_text(downloads: &DownloadBoard) -> String {
+    format!(
+        "waiting {} oldest {:.2}s granted {:.2} MiB/s tasks done {}",
+        downloads.waiting,
+        downloads.oldest.as_secs_f64(),
+        downloads.throughput(),
+        downloads.tasks_done,
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::prometheus::{ArmKind, ArmLabel};
     use testbed_core::control::Update;
     use testbed_core::event::Event;
     use testbed_core::request::Arm;
@@ -65,7 +85,13 @@ mod tests {
 
     /// The log of three seconds with a tick every 400 ms.
     fn lines(live: bool) -> Vec<String> {
-        let mut board = Board::new(vec!["integer".into(), "double".into()], Nanos::from_secs(3));
+        let label = |name: &str, kind| ArmLabel { name: name.into(), kind };
+        let arms = [
+            label("integer", ArmKind::Calls),
+            label("double", ArmKind::Calls),
+            label("paced", ArmKind::Downloads),
+        ];
+        let mut board = Board::new(&arms, Nanos::from_secs(3));
         let mut log = Log::new(live);
         let mut vitals = Vitals::new();
         vitals.push("gradient", 0.7);
@@ -86,7 +112,8 @@ mod tests {
     #[test]
     fn a_live_log_has_a_line_for_each_second() {
         const ARMS: &str = "degraded  integer window 0.00 limit 0 gradient - in flight 0 \
-            goodput 0/s | double window 2.50 limit 2 gradient 0.70 in flight 0 goodput 0/s";
+            goodput 0/s | double window 2.50 limit 2 gradient 0.70 in flight 0 goodput 0/s \
+            | paced waiting 0 oldest 0.00s granted 0.00 MiB/s tasks done 0";
         assert_eq!(
             lines(true),
             [

@@ -21,8 +21,8 @@ impl Rate {
         Self { count: 0, marks: [(Time::ZERO, 0)].into() }
     }
 
-    pub(super) fn add_one(&mut self) {
-        self.count += 1;
+    pub(super) fn add(&mut self, count: u64) {
+        self.count += count;
     }
 
     /// A sampling instant.
@@ -103,7 +103,7 @@ mod tests {
             (2_500, 0, 0.0),
             (6_500, 8, 2.0),
         ] {
-            (0..count).for_each(|_| rate.add_one());
+            rate.add(count);
             rate.mark(at(ms));
             assert_eq!(rate.per_second(), expected, "at {ms} ms");
         }

@@ -1,8 +1,11 @@
 //! The run as a few lines that redraw themselves.
 
-use super::board::{ArmBoard, Board, Cue};
+use super::board::{ArmBoard, Board, Cue, WorkBoard};
+use super::calls::CallBoard;
+use super::downloads::DownloadBoard;
 use super::meter::Sparkline;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::mem::discriminant;
 use std::time::Duration;
 
 /// Wall time between two drawings.
@@ -12,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Columns of the bar that shows how far the run has come.
 const BAR: usize = 20;
 
-/// The drawn lines: progress, a heading, then one per arm.
+/// The drawn lines: progress, then one per arm, under a heading for arms of one kind.
 #[derive(Debug)]
 pub(super) struct Screen {
     lines: Vec<ProgressBar>,
@@ -62,8 +65,12 @@ impl Screen {
 /// All lines, in full; what is wider than the terminal is cut off at the right.
 fn texts(board: &Board) -> Vec<String> {
     let names = board.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
-    let arms = board.arms.iter().map(|arm| arm_text(arm, names));
-    [progress_text(board), heading(names)].into_iter().chain(arms).collect()
+    let mut lines = vec![progress_text(board)];
+    for group in board.arms.chunk_by(|a, b| discriminant(&a.work) == discriminant(&b.work)) {
+        lines.extend(group.first().map(|arm| heading(arm, names)));
+        lines.extend(group.iter().map(|arm| arm_text(arm, names)));
+    }
+    lines
 }
 
 fn progress_text(board: &Board) -> String {
@@ -86,36 +93,64 @@ fn bar(board: &Board) -> String {
 }
 
 /// With names of up to ten characters, a line fits into 80 columns.
-fn heading(names: usize) -> String {
-    let curve = Sparkline::WIDTH;
-    format!("{:names$} {:curve$}  window limit gradient flight waiting good/s", "", "")
+fn heading(arm: &ArmBoard, names: usize) -> String {
+    let columns = match &arm.work {
+        WorkBoard::Calls(_) => " window limit gradient flight waiting good/s",
+        WorkBoard::Downloads(_) => "waiting  oldest   MiB/s tasks done",
+    };
+    format!("{:names$} {:curve$} {columns}", "", "", curve = Sparkline::WIDTH)
 }
 
 fn arm_text(arm: &ArmBoard, names: usize) -> String {
+    let (curve, numbers) = match &arm.work {
+        WorkBoard::Calls(calls) => (&calls.windows, calls_text(calls)),
+        WorkBoard::Downloads(downloads) => (&downloads.throughputs, downloads_text(downloads)),
+    };
+    format!("{:names$} {} {numbers}", arm.name, curve.draw())
+}
+
+fn calls_text(calls: &CallBoard) -> String {
     format!(
-        "{:names$} {} {:>7.2} {:>5} {:>8} {:>6} {:>7} {:>6.0}",
-        arm.name,
-        arm.windows.draw(),
-        arm.window,
-        arm.limit,
-        arm.gradient_text(),
-        arm.in_flight,
-        arm.waiting,
-        arm.goodput.per_second(),
+        "{:>7.2} {:>5} {:>8} {:>6} {:>7} {:>6.0}",
+        calls.window,
+        calls.limit,
+        calls.gradient_text(),
+        calls.in_flight,
+        calls.waiting,
+        calls.goodput.per_second(),
+    )
+}
+
+fn downloads_text(downloads: &DownloadBoard) -> String {
+    format!(
+        "{:>7} {:>6.2}s {:>7.2} {:>10}",
+        downloads.waiting,
+        downloads.oldest.as_secs_f64(),
+        downloads.throughput(),
+        downloads.tasks_done,
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::prometheus::{ArmKind, ArmLabel};
     use testbed_core::control::Update;
+    use testbed_core::download::Change;
     use testbed_core::event::Event;
+    use testbed_core::limit::Waiter;
     use testbed_core::request::Arm;
     use testbed_core::time::{Nanos, Time};
     use testbed_core::vitals::Vitals;
+    use testbed_core::wait::{Wait, WaitEnd};
+
+    fn label(name: &str, kind: ArmKind) -> ArmLabel {
+        ArmLabel { name: name.into(), kind }
+    }
 
     fn board(total: Nanos) -> Board {
-        Board::new(vec!["integer".into(), "double".into()], total)
+        let arms = [label("integer", ArmKind::Calls), label("double", ArmKind::Calls)];
+        Board::new(&arms, total)
     }
 
     fn at(seconds: u64) -> Time {
@@ -165,8 +200,48 @@ mod tests {
     }
 
     #[test]
+    fn arms_of_each_kind_stand_under_a_heading_of_their_own() {
+        let arms = [
+            label("paced", ArmKind::Downloads),
+            label("naive", ArmKind::Downloads),
+            label("double", ArmKind::Calls),
+        ];
+        let mut board = Board::new(&arms, Nanos::from_secs(30));
+        let (waiter, quoted, fifo_at) = (Waiter::default(), None, Time::ZERO);
+        let asked_at = at(1);
+        let wait =
+            Wait { waiter, cost: 3 << 19, asked_at, quoted, fifo_at, passed: 0, overtaken: 0 };
+        let end = WaitEnd::Granted;
+        let (overtook, lag, waiting, active) = (0, Nanos::ZERO, 3, 4);
+        let naive = Arm(1);
+        let asked = |arm| Event::Asked { arm, wait, waiting: 4 };
+        let change = Change::Done { task_done: true };
+        for (seconds, event) in [
+            (1, asked(Arm(0))),
+            (1, asked(naive)),
+            (1, Event::Tick),
+            (2, Event::WaitEnded { arm: naive, wait, end, overtook, lag, waiting, active }),
+            (2, Event::Transfer { arm: naive, waiter, change, active }),
+            (2, Event::Tick),
+        ] {
+            board.on_event(at(seconds), &event);
+        }
+        assert_eq!(
+            texts(&board)[1..],
+            [
+                "                                waiting  oldest   MiB/s tasks done",
+                "paced                        ▁▁       4   1.00s    0.00          0",
+                "naive                        ▁█       3   0.00s    1.50          1",
+                "                                 window limit gradient flight waiting good/s",
+                "double                       ▁▁    0.00     0        -      0       0      0",
+            ]
+        );
+    }
+
+    #[test]
     fn lines_of_usual_arms_fit_into_80_columns() {
-        let board = Board::new(vec!["ten-letter".into()], Nanos::from_secs(30));
+        let arms = [ArmKind::Calls, ArmKind::Downloads].map(|kind| label("ten-letter", kind));
+        let board = Board::new(&arms, Nanos::from_secs(30));
         assert!(texts(&board).iter().all(|line| line.chars().count() <= 80));
     }
 }

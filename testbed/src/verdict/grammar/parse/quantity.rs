@@ -1,6 +1,7 @@
 //! Numbers with units.
 
-use super::{Input, Parsed, Slip, expect};
+use super::{Input, Measure, Parsed, Slip, expect};
+use testbed_core::limit::quantity::parse_bytes;
 use testbed_core::quantity::unit_nanos;
 use winnow::Parser;
 use winnow::ascii::{digit1, multispace0};
@@ -14,7 +15,13 @@ pub(super) enum Unit {
     Seconds,
     Share,
     PerSecond,
+    Bytes,
+    BytesPerSecond,
 }
+
+const HELP: &str = "write a number such as 2, 1.5, 150ms, 70%, 1000/s, 16KiB or 4MiB/s";
+const UNITS_HELP: &str = "units are ns, us, ms, s, m and h; %; B, KiB, MiB, GiB, kB, MB and GB; \
+                          and rates such as /s or MiB/s";
 
 /// A number as it stands in a sentence.
 #[derive(Debug)]
@@ -30,32 +37,39 @@ pub(super) struct Quantity<'s> {
 /// Reads a number and the unit behind it, if there is one.
 pub(super) fn quantity<'s>(input: &mut Input<'s>) -> Parsed<Quantity<'s>> {
     let number = (opt('-'), digit1, opt(('.', digit1))).take();
-    let letters = take_while(0.., |c: char| c.is_alphabetic() || c == '%');
-    let unit = (opt('/'), multispace0, letters).take();
+    let letters = || take_while(0.., |c: char| c.is_alphabetic() || c == '%');
+    let unit = (letters(), opt((multispace0, '/', multispace0, letters()))).take();
     let parser = (number, multispace0, unit).with_taken().with_span();
-    let help = "write a number such as 2, 1.5, 150ms, 70% or 1000/s";
-    let (((number, _, unit), text), span) = expect(input, parser, "a number", help)?;
+    let (((number, _, unit), text), span) = expect(input, parser, "a number", HELP)?;
     let (text, offset) = (text.trim_end(), span.start);
     let number: f64 = number.parse().unwrap_or(f64::INFINITY);
     match in_base_units(number, unit.trim_end()) {
         Some((value, unit)) if value.is_finite() => Ok(Quantity { value, unit, text, offset }),
-        Some(_) => Err(Slip::new(offset, format!("`{text}` is too large"), help)),
-        None => {
-            let message = format!("`{text}` has an unknown unit");
-            let help = "units are ns, us, ms, s, m and h; %; and rates such as /s";
-            Err(Slip::new(offset, message, help))
-        }
+        Some(_) => Err(Slip::new(offset, format!("`{text}` is too large"), HELP)),
+        None => Err(Slip::new(offset, format!("`{text}` has an unknown unit"), UNITS_HELP)),
     }
 }
 
 fn in_base_units(number: f64, unit: &str) -> Option<(f64, Unit)> {
-    Some(match (unit, unit.strip_prefix('/')) {
+    let parts = unit.split_once('/').map(|(what, per)| (what.trim_end(), per.trim_start()));
+    Some(match (unit, parts) {
         ("", _) => (number, Unit::None),
         ("%", _) => (number / 100.0, Unit::Share),
-        (_, Some(per)) => (number / (unit_nanos(per.trim_start())? / 1e9), Unit::PerSecond),
-        // Whole nanoseconds, as everywhere: 14.3ms is then exactly 0.0143.
-        _ => ((number * unit_nanos(unit)?).round() / 1e9, Unit::Seconds),
+        (_, Some(("", per))) => (number / (unit_nanos(per)? / 1e9), Unit::PerSecond),
+        (_, Some((size, "s"))) => (whole_bytes(number, size)?, Unit::BytesPerSecond),
+        (_, Some(_)) => return None,
+        _ => match unit_nanos(unit) {
+            // Whole nanoseconds, as everywhere: 14.3ms is then exactly 0.0143.
+            Some(nanos) => ((number * nanos).round() / 1e9, Unit::Seconds),
+            None => (whole_bytes(number, unit)?, Unit::Bytes),
+        },
     })
+}
+
+/// Whole bytes, as everywhere. `None` if the unit is none of size.
+fn whole_bytes(number: f64, unit: &str) -> Option<f64> {
+    let one = parse_bytes(&format!("1{unit}")).ok()?;
+    Some((number * one.get() as f64).round())
 }
 
 impl Quantity<'_> {
@@ -70,5 +84,31 @@ impl Quantity<'_> {
             return Err(Slip::new(self.offset, message, "write both with the same unit"));
         }
         Ok(())
+    }
+
+    /// Whether it can be compared with a measure that is a length of time.
+    pub(super) fn check_time(&self) -> Parsed<()> {
+        let text = self.text;
+        match self.unit {
+            Unit::Seconds => Ok(()),
+            Unit::None => {
+                let message =
+                    format!("time_to(...) is compared with a time; `{text}` needs a unit");
+                Err(Slip::new(self.offset, message, format!("such as {text}s")))
+            }
+            _ => {
+                let message = format!("time_to(...) is compared with a time; `{text}` is none");
+                Err(Slip::new(self.offset, message, "write a time, such as 15s"))
+            }
+        }
+    }
+
+    /// Whether it can be compared with `measure`, which has no unit.
+    pub(super) fn check_plain(&self, measure: &Measure) -> Parsed<()> {
+        if matches!(self.unit, Unit::None | Unit::Share) {
+            return Ok(());
+        }
+        let message = format!("`{measure}` has no unit; `{}` has one", self.text);
+        Err(Slip::new(self.offset, message, "write a number without a unit, such as 2"))
     }
 }

@@ -1,0 +1,55 @@
+//! The metrics of one arm's limiter. Its vitals, and whether it has a global bucket, are known only
+//! once they are seen.
+
+use super::children::Children;
+use super::names;
+use crate::watch::progress::wakes_per_grant;
+use prometheus::Gauge;
+use testbed_core::vitals::Vitals;
+
+#[derive(Debug)]
+pub(super) struct LimiterMetrics {
+    arm: String,
+    children: Children,
+    /// The gauge of each vital seen so far.
+    vitals: Vec<(&'static str, Gauge)>,
+    tokens: Option<Gauge>,
+    wakes_per_grant: Gauge,
+}
+
+impl LimiterMetrics {
+    pub(super) fn new(children: &Children, arm: &str) -> Self {
+        Self {
+            arm: arm.to_owned(),
+            children: children.clone(),
+            vitals: Vec::new(),
+            tokens: None,
+            wakes_per_grant: children.gauge(&names::WAKES_PER_GRANT, &[arm]),
+        }
+    }
+
+    pub(super) fn looked(&mut self, vitals: &Vitals, tokens: Option<f64>) {
+        for vital in vitals {
+            self.vital(vital.name).set(vital.value);
+        }
+        if let Some(tokens) = tokens {
+            self.tokens().set(tokens);
+        }
+        self.wakes_per_grant.set(wakes_per_grant(vitals));
+    }
+
+    fn vital(&mut self, vital: &'static str) -> &Gauge {
+        let known = self.vitals.iter().position(|&(name, _)| name == vital);
+        let index = known.unwrap_or_else(|| {
+            let gauge = self.children.gauge(&names::LIMITER_VITAL, &[&self.arm, vital]);
+            self.vitals.push((vital, gauge));
+            self.vitals.len() - 1
+        });
+        &self.vitals[index].1
+    }
+
+    fn tokens(&mut self) -> &Gauge {
+        let (children, arm) = (&self.children, &self.arm);
+        self.tokens.get_or_insert_with(|| children.gauge(&names::LIMITER_TOKENS, &[arm]))
+    }
+}

@@ -1,0 +1,107 @@
+//! What a view knows of an arm with a controller.
+
+use super::meter::{Rate, Sparkline};
+use testbed_core::control::Update;
+use testbed_core::request::Outcome;
+use testbed_core::time::Time;
+use testbed_core::vitals::Vitals;
+
+/// Requests and the window that they pass.
+#[derive(Debug)]
+pub(super) struct CallBoard {
+    pub(super) window: f64,
+    pub(super) limit: u64,
+    pub(super) gradient: Option<f64>,
+    pub(super) in_flight: u32,
+    pub(super) waiting: u32,
+    pub(super) goodput: Rate,
+    /// The window at each tick.
+    pub(super) windows: Sparkline,
+}
+
+impl CallBoard {
+    pub(super) fn new() -> Self {
+        Self {
+            window: 0.0,
+            limit: 0,
+            gradient: None,
+            in_flight: 0,
+            waiting: 0,
+            goodput: Rate::new(),
+            windows: Sparkline::new(),
+        }
+    }
+
+    /// The gradient in two decimals, or a dash for a law that has none.
+    pub(super) fn gradient_text(&self) -> String {
+        self.gradient.map_or_else(|| "-".to_owned(), |gradient| format!("{gradient:.2}"))
+    }
+
+    pub(super) fn arrived(&mut self) {
+        self.waiting += 1;
+    }
+
+    /// A waiting request went away unserved.
+    pub(super) fn left(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    pub(super) fn admitted(&mut self, in_flight: u32, waiting: u32) {
+        self.in_flight = in_flight;
+        self.waiting = waiting;
+    }
+
+    pub(super) fn finished(&mut self, outcome: Outcome, in_flight: u32) {
+        self.in_flight = in_flight;
+        if outcome == Outcome::Success {
+            self.goodput.add(1);
+        }
+    }
+
+    pub(super) fn updated(&mut self, update: &Update, vitals: &Vitals) {
+        self.window = update.new;
+        self.limit = update.limit;
+        self.gradient = vitals.get("gradient");
+    }
+
+    pub(super) fn tick(&mut self, now: Time) {
+        self.goodput.mark(now);
+        self.windows.push(self.window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testbed_core::time::Nanos;
+
+    #[test]
+    fn an_arm_counts_those_in_flight_and_waiting() {
+        let mut board = CallBoard::new();
+        type Step = fn(&mut CallBoard);
+        // Step, in flight and waiting after it.
+        let steps: [(Step, (u32, u32)); 7] = [
+            (CallBoard::arrived, (0, 1)),
+            (CallBoard::arrived, (0, 2)),
+            (CallBoard::arrived, (0, 3)),
+            (CallBoard::left, (0, 2)),
+            (|board| board.admitted(1, 1), (1, 1)),
+            (|board| board.finished(Outcome::Error, 0), (0, 1)),
+            (CallBoard::left, (0, 0)),
+        ];
+        for (index, (step, expected)) in steps.into_iter().enumerate() {
+            step(&mut board);
+            assert_eq!((board.in_flight, board.waiting), expected, "step {index}");
+        }
+    }
+
+    #[test]
+    fn goodput_counts_successes_only() {
+        let mut board = CallBoard::new();
+        for outcome in Outcome::ALL {
+            board.finished(outcome, 0);
+        }
+        board.tick(Time::ZERO.after(Nanos::from_secs(1)));
+        assert_eq!(board.goodput.per_second(), 1.0);
+    }
+}
