@@ -28,7 +28,7 @@ use crate::event::Event;
 use crate::limit::{Ask, Grant, Limiter, LimiterConfig, Waiter};
 use crate::observe::Observer;
 use crate::request::Arm;
-use crate::rng::{Rng, Streams};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use crate::vitals::Vitals;
 use crate::wait::{Wait, WaitBook, WaitEnd};
@@ -54,13 +54,13 @@ pub struct Downloads {
     unfinished: u64,
     timers: Timers,
     commands: VecDeque<Command>,
-    rng: Rng,
     vitals: Vitals,
 }
 
 impl Downloads {
     /// Downloads that have not begun; the first segments are opened at the first step. Chance comes
-    /// from the streams `limiter` and `chunks`.
+    /// from the streams `limiter` and `chunks/<segment>`: the n-th chunk
+    /// of a segment is the same in every arm.
     pub fn new(
         arm: Arm,
         config: &DownloadConfig,
@@ -73,7 +73,7 @@ impl Downloads {
             arm,
             limiter: limiter.build(streams),
             book: WaitBook::new(limiter.levels()),
-            segments: segment::all(config),
+            segments: segment::all(config, streams),
             tasks: vec![config.segments; config.tasks as usize],
             pending: segment::order(config),
             free_slots: config.slots(),
@@ -81,7 +81,6 @@ impl Downloads {
             unfinished: config.all_segments(),
             timers,
             commands: VecDeque::new(),
-            rng: streams.stream("chunks"),
             vitals: Vitals::new(),
             config: config.clone(),
         }
@@ -126,9 +125,14 @@ impl Downloads {
             return;
         }
         match progress {
+            Progress::Received(_) if !self.is_reading(id) => {}
             Progress::Received(bytes) => self.ask(now, id.segment, bytes, observer),
             Progress::Broken => self.abort(now, id.segment, Reason::Broken, observer),
         }
+    }
+
+    fn is_reading(&self, id: TransferId) -> bool {
+        self.segments[id.segment as usize].stage == Stage::Reading
     }
 
     /// Shows the limiter's inner numbers.
@@ -186,7 +190,7 @@ impl Downloads {
     /// Reads the next chunk, after what the client needs for it.
     fn read_on(&mut self, now: Time, index: u32) {
         let segment = &mut self.segments[index as usize];
-        let drawn = self.config.chunk.draw(segment.waiter.task, &mut self.rng);
+        let drawn = self.config.chunk.draw(segment.waiter.task, &mut segment.chunks);
         segment.chunk = segment.left.map_or(drawn, |left| drawn.min(left));
         segment.stage = Stage::Reading;
         let pause = self.config.pause(segment.chunk);

@@ -112,17 +112,25 @@ impl Twin {
 /// The waits that are under way, in the order of their asks.
 #[derive(Debug)]
 pub struct WaitBook {
+    /// `passed` has the grants there had been at the ask, until the wait ends.
     open: BTreeMap<u64, Wait>,
     /// The ask of each waiter that waits, by its id.
     asks: Vec<Option<u64>>,
     next_ask: u64,
+    grants: u64,
     twin: Twin,
 }
 
 impl WaitBook {
     /// An empty book; its twin has these limits.
     pub fn new(levels: Option<&LevelsConfig>) -> Self {
-        Self { open: BTreeMap::new(), asks: Vec::new(), next_ask: 0, twin: Twin::new(levels) }
+        Self {
+            open: BTreeMap::new(),
+            asks: Vec::new(),
+            next_ask: 0,
+            grants: 0,
+            twin: Twin::new(levels),
+        }
     }
 
     /// Waits under way.
@@ -142,7 +150,8 @@ impl WaitBook {
     }
 
     /// A wait that did not end at once.
-    pub fn begin(&mut self, wait: Wait) {
+    pub fn begin(&mut self, mut wait: Wait) {
+        wait.passed = self.grants;
         let index = wait.waiter.id as usize;
         if index >= self.asks.len() {
             self.asks.resize(index + 1, None);
@@ -160,14 +169,14 @@ impl WaitBook {
     /// A grant ends a wait: what became of it, and how many it overtook.
     pub fn granted(&mut self, grant: &Grant) -> Option<(Wait, u32)> {
         let ask = self.asks.get_mut(grant.waiter.id as usize)?.take()?;
-        let wait = self.open.remove(&ask)?;
+        let wait = self.end(ask)?;
         Some((wait, self.count(ask)))
     }
 
     /// A waiter gives up.
     pub fn cancelled(&mut self, now: Time, id: u32) -> Option<Wait> {
         let ask = self.asks.get_mut(id as usize)?.take()?;
-        let wait = self.open.remove(&ask)?;
+        let wait = self.end(ask)?;
         self.twin.cancel(now, &wait);
         Some(wait)
     }
@@ -175,17 +184,23 @@ impl WaitBook {
     /// Ends all waits, in the order of their asks.
     pub fn cut_off(&mut self) -> Vec<Wait> {
         self.asks.clear();
-        std::mem::take(&mut self.open).into_values().collect()
+        let asks: Vec<_> = self.open.keys().copied().collect();
+        asks.into_iter().filter_map(|ask| self.end(ask)).collect()
     }
 
-    /// Counts a grant to the one with this ask in every wait; how many of them it overtook.
+    fn end(&mut self, ask: u64) -> Option<Wait> {
+        let mut wait = self.open.remove(&ask)?;
+        wait.passed = self.grants - wait.passed;
+        Some(wait)
+    }
+
+    /// Counts a grant to the one with this ask; how many it overtook.
     fn count(&mut self, ask: u64) -> u32 {
+        self.grants += 1;
         let mut overtook = 0;
-        for (other, wait) in &mut self.open {
-            wait.passed += 1;
-            let overtaken = *other < ask;
-            wait.overtaken += u64::from(overtaken);
-            overtook += u32::from(overtaken);
+        for (_, wait) in self.open.range_mut(..ask) {
+            wait.overtaken += 1;
+            overtook += 1;
         }
         overtook
     }

@@ -2,9 +2,10 @@
 //! so that a client can tell that it got the bytes that it asked for.
 
 use axum::body::Bytes;
+use testbed_core::download::config::MAX_FILE;
 
 /// The size of the file: 1 TiB.
-pub const FILE_BYTES: u64 = 1 << 40;
+pub const FILE_BYTES: u64 = MAX_FILE.get();
 
 /// Bytes of a word, in which the file is written.
 const WORD: u64 = 8;

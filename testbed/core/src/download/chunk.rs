@@ -1,5 +1,6 @@
 //! Chunk sizes: what a transfer asks the limiter for at a time.
 
+use super::config::MAX_FILE;
 use crate::control::Invalid;
 use crate::limit::quantity::Bytes;
 use crate::quantity::Share;
@@ -50,7 +51,8 @@ pub struct Kind {
 pub struct ByTask {
     /// The chunk of these tasks.
     pub chunk: Bytes,
-    /// Their numbers, from 0.
+    /// Their numbers, from 0; at most 1000.
+    #[schemars(length(max = 1000))]
     pub tasks: Vec<u32>,
     /// The chunk of all others.
     pub others: Bytes,
@@ -97,6 +99,9 @@ impl ChunkConfig {
         let mut sizes = |min: Bytes, max: Bytes| {
             if min.get() == 0 {
                 messages.push("a chunk of 0B never ends; write 1B or more".to_owned());
+            }
+            if max > MAX_FILE {
+                messages.push("a chunk has 1TiB at most".to_owned());
             }
             if min > max {
                 messages.push(format!("chunks from {min} to {max}: write the smaller one first"));

@@ -8,6 +8,9 @@ use crate::time::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The largest file, and the largest chunk: 1 TiB.
+pub const MAX_FILE: Bytes = Bytes::new(1 << 40);
+
 /// The most segments of all tasks together.
 pub const MAX_SEGMENTS: u64 = 1_000_000;
 
@@ -140,13 +143,19 @@ impl DownloadConfig {
         let size = self.segment.map_or(1, Bytes::get);
         let cure = "a segment of 0B is done before it begins; write 1B or more";
         refuse(size == 0, "segment", cure.to_owned());
-        let beyond = size.checked_mul(u64::from(self.segments)).is_none();
-        let cure = "a file beyond 16 EiB has no offsets; write smaller or fewer segments";
+        let beyond = size.saturating_mul(u64::from(self.segments)) > MAX_FILE.get();
+        let cure = "a file has 1TiB at most; write smaller or fewer segments";
         refuse(beyond, "segment", cure.to_owned());
         let none = self.checkpoint.get() == 0;
         refuse(none, "checkpoint", "write 1B, which loses nothing, or more".into());
         let low = self.low_speed.is_some_and(|low| low.length == Nanos::ZERO);
         refuse(low, "low_speed", "slow for 0s is every transfer; write 30s or so".into());
+        if let (Some(_), Some(rate)) = (self.low_speed, self.trickle) {
+            let slow = (0..self.tasks).any(|task| self.chunk.largest(task) > rate.get());
+            let cure = "at this trickle a chunk takes more than 1s, and the low-speed abort sees bytes \
+                        chunk by chunk: it would be blind; write chunks of half a second or less";
+            refuse(slow, "chunk", cure.to_owned());
+        }
         let spins = self.retry.back_off(0) == Some(Nanos::ZERO);
         refuse(spins, "retry", "a back-off of 0s would spin; write 1s or so".into());
         invalid

@@ -5,6 +5,7 @@ use super::config::{DownloadConfig, Order};
 use super::speed::SpeedWatch;
 use crate::limit::Waiter;
 use crate::limit::quantity::Bytes;
+use crate::rng::{Rng, Streams};
 use crate::time::Nanos;
 use std::collections::VecDeque;
 
@@ -35,10 +36,12 @@ pub(super) struct Segment {
     /// Bytes granted in all, those that were lost again included.
     pub(super) granted: u64,
     pub(super) watch: SpeedWatch,
+    /// Chance in the sizes of its chunks.
+    pub(super) chunks: Rng,
 }
 
 /// Every segment, task by task: the place in the list is the waiter's id.
-pub(super) fn all(config: &DownloadConfig) -> Vec<Segment> {
+pub(super) fn all(config: &DownloadConfig, streams: &Streams) -> Vec<Segment> {
     let segment = |id: u32| {
         let task = id / config.segments;
         let (queue, segment) = (task % config.queues, id % config.segments);
@@ -53,6 +56,7 @@ pub(super) fn all(config: &DownloadConfig) -> Vec<Segment> {
             position: 0,
             granted: 0,
             watch: SpeedWatch::default(),
+            chunks: streams.stream(&format!("chunks/{id}")),
         }
     };
     (0..config.all_segments() as u32).map(segment).collect()

@@ -43,7 +43,7 @@ pub enum Change {
         /// Attempts before this one.
         attempt: u32,
     },
-    /// It ended too early and will begin again.
+    /// It ended too early; it begins again after a back-off, or fails.
     Aborted {
         /// Why.
         reason: Reason,
