@@ -86,17 +86,17 @@ const SLOW: &[(&str, &str, f64, f64)] = &[
     ("windtunnel_rtt_seconds_count", r#"arm="one",outcome="ok""#, 8.0, 1e9),
 ];
 
-#[test]
-fn a_live_run_shows_its_controllers_phases_and_faults() {
+/// Waits for a live run of `file` to show every row of the table at one time.
+fn assert_shown(file: &str, table: &[(&str, &str, f64, f64)]) {
     let _machine = machine();
     let scratch = Scratch::new();
-    scratch.file("held.yaml", HELD);
-    let running = scratch.start(&["run", "held.yaml", "--listen", "127.0.0.1:0"]);
+    scratch.file("file.yaml", file);
+    let running = scratch.start(&["run", "file.yaml", "--listen", "127.0.0.1:0"]);
     let addr = running.metrics_addr();
     let mut last = String::new();
     eventually(HUNG, "every promised series has a sane value", || {
         let scrape = Scrape::of(addr);
-        let missing = SLOW.iter().find(|row| !scrape.shows(&[**row]));
+        let missing = table.iter().find(|row| !scrape.shows(&[**row]));
         let missing = missing.map(|row| format!("{row:?}"));
         if let Some(row) = missing.as_ref().filter(|row| **row != last) {
             println!("waiting for {row}");
@@ -104,6 +104,49 @@ fn a_live_run_shows_its_controllers_phases_and_faults() {
         }
         missing.is_none().then_some(())
     });
+}
+
+#[test]
+fn a_live_run_shows_its_controllers_phases_and_faults() {
+    assert_shown(HELD, SLOW);
+}
+
+/// One of four endless transfers is always late in a race, and has its turn in a queue.
+const LATE: &str = "
+version: 1
+name: late
+run: { mode: live }
+arms:
+  race: { limiter: { peek: { levels: { global: { rate: 1MiB/s, initial: 0B } }, lateness: { each: [1ms] } } } }
+  fair: { limiter: { fifo: { levels: { global: { rate: 1MiB/s, initial: 0B } } } } }
+backend: { servers: 8, service: { constant: 0s } }
+download: { tasks: 4, chunk: { fixed: 16KiB } }
+phases: [{ name: backlog, for: 60s }]
+";
+
+/// What must be seen at one time once the late one has been passed over for long.
+const STARVED: &[(&str, &str, f64, f64)] = &[
+    ("windtunnel_waiter_oldest_age_seconds", r#"arm="race""#, 2.0, 60.0),
+    ("windtunnel_waiter_age_seconds", r#"arm="race",rank="01""#, 2.0, 60.0),
+    ("windtunnel_waiter_age_seconds", r#"arm="fair",rank="01""#, 0.0, 1.5),
+    ("windtunnel_waiter_granted_bytes_total", r#"arm="race",waiter="task0/seg0""#, 0.0, 4e5),
+    ("windtunnel_waiter_granted_bytes_total", r#"arm="race",waiter="task1/seg0""#, 1e5, 1e9),
+    ("windtunnel_waiter_granted_bytes_total", r#"arm="fair",waiter="task0/seg0""#, 1e5, 1e9),
+    ("windtunnel_waiter_decisions_total", r#"arm="fair",waiter="task0/seg0""#, 8.0, 1e6),
+    ("windtunnel_waiter_wait_seconds_total", r#"arm="fair",waiter="task0/seg0""#, 0.1, 60.0),
+    ("windtunnel_waiter_last_wait_seconds", r#"arm="fair",waiter="task3/seg0""#, 0.001, 5.0),
+    ("windtunnel_waiters_folded", r#"arm="race""#, 0.0, 0.0),
+    ("windtunnel_zero_progress_waiters", r#"arm="race""#, 1.0, 1.0),
+    ("windtunnel_zero_progress_waiters", r#"arm="fair""#, 0.0, 0.0),
+    ("windtunnel_overtakes_total", r#"arm="fair""#, 0.0, 0.0),
+    ("windtunnel_overtakes_total", r#"arm="race""#, 60.0, 1e6),
+    ("windtunnel_transfers_active", r#"arm="race""#, 4.0, 4.0),
+    ("windtunnel_limiter_wakes_per_grant_ratio", r#"arm="race""#, 1.5, 8.0),
+];
+
+#[test]
+fn a_live_run_shows_who_starves() {
+    assert_shown(LATE, STARVED);
 }
 
 #[test]
