@@ -3,14 +3,15 @@
 use super::overhead::Overhead;
 use super::world::World;
 use crate::experiment::plan;
+use std::collections::VecDeque;
 use testbed_core::admission::Admission;
 use testbed_core::event::Event;
 use testbed_core::hold::Feed;
 use testbed_core::load::Load;
 use testbed_core::observe::Observer;
-use testbed_core::request::{Answer, Arm, Ticket};
+use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 
 /// The requests of one arm.
 pub(super) struct Calls {
@@ -18,6 +19,9 @@ pub(super) struct Calls {
     admission: Admission,
     load: Load,
     overhead: Overhead,
+    timeout: Option<Nanos>,
+    /// When requests in flight are given up, in that order. Those that came back are among them.
+    deadlines: VecDeque<(Time, u64)>,
     done: bool,
 }
 
@@ -34,12 +38,15 @@ impl Calls {
             ),
             load: Load::new(&plan.load, streams),
             overhead: Overhead::default(),
+            timeout: admission.timeout,
+            deadlines: VecDeque::new(),
             done: false,
         }
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
-        Time::earliest([self.load.next_wake(), self.admission.next_wake()])
+        let deadline = self.deadlines.front().map(|(at, _)| *at);
+        Time::earliest([self.load.next_wake(), self.admission.next_wake(), deadline])
     }
 
     /// Shows the law as it begins.
@@ -54,8 +61,29 @@ impl Calls {
         world: &mut W,
         observer: &mut O,
     ) {
+        self.give_up(now, world, observer);
         self.admission.on_wake(now, observer);
         self.let_go(now, world, observer);
+    }
+
+    /// Gives up what has taken too long.
+    fn give_up<W: World, O: Observer>(&mut self, now: Time, world: &mut W, observer: &mut O) {
+        while let Some((_, request)) = self.deadlines.front().copied().filter(|(at, _)| *at <= now)
+        {
+            self.deadlines.pop_front();
+            if let Some(ticket) = world.give_up(self.arm, request) {
+                let answer = Answer::without(Outcome::Timeout, ticket.start, now);
+                let feed = self.take_back(now, ticket, &answer, observer);
+                world.feed(self.arm, feed);
+            }
+        }
+    }
+
+    fn send<W: World>(&mut self, now: Time, ticket: Ticket, world: &mut W) {
+        if let Some(timeout) = self.timeout {
+            self.deadlines.push_back((now.after(timeout), ticket.arrival.id));
+        }
+        world.send(self.arm, ticket);
     }
 
     /// A request came back; what the backend is to know by it.
@@ -93,11 +121,11 @@ impl Calls {
             }
         }
         while let Some(ticket) = self.admission.admit(now, observer) {
-            world.send(self.arm, ticket);
+            self.send(now, ticket, world);
         }
         if self.load.flushes() {
             while let Some(ticket) = self.admission.admit_ungated(now, observer) {
-                world.send(self.arm, ticket);
+                self.send(now, ticket, world);
             }
         }
     }

@@ -27,6 +27,7 @@ use testbed_core::rng::Streams;
 use testbed_core::service::BackendState;
 use testbed_core::time::{Nanos, Time};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 use transfers::Transfers;
 
 /// How often the shell's thread looks for signals while nothing happens.
@@ -42,7 +43,7 @@ pub struct Live {
     now: Time,
     runtime: Option<Runtime>,
     arms: Vec<LiveArm>,
-    outstanding: BTreeMap<(Arm, u64), Ticket>,
+    outstanding: BTreeMap<(Arm, u64), Outstanding>,
     transfers: Transfers,
     back: Receiver<Back>,
     send_back: Sender<Back>,
@@ -57,6 +58,12 @@ struct LiveArm {
     proxy: EmbeddedProxy,
     client: Client,
     classify: Classify,
+}
+
+/// A request that has not come back, and the task that waits for it.
+struct Outstanding {
+    ticket: Ticket,
+    task: AbortHandle,
 }
 
 /// What came back to an arm, as a task tells the shell.
@@ -120,7 +127,7 @@ impl Live {
     fn take(&mut self, Back { arm, what }: Back) -> Option<Step> {
         let step = match what {
             What::Answer(id, answer) => {
-                let ticket = self.outstanding.remove(&(arm, id))?;
+                let Outstanding { ticket, .. } = self.outstanding.remove(&(arm, id))?;
                 let (sent, end) = (self.since_origin(answer.sent), self.since_origin(answer.end));
                 Step::Answer { arm, ticket, answer: Answer { sent, end, ..answer } }
             }
@@ -155,8 +162,7 @@ impl World for Live {
         let (client, classify) = (state.client.clone(), state.classify.clone());
         let (clock, send_back) = (self.clock, self.send_back.clone());
         let id = ticket.arrival.id;
-        self.outstanding.insert((arm, id), ticket);
-        runtime.spawn(async move {
+        let task = runtime.spawn(async move {
             let sent = clock.now();
             let reply = client.call(id).await;
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
@@ -165,6 +171,14 @@ impl World for Live {
             let answer = Answer { sent, end, outcome, bytes, served };
             let _ = send_back.send(Back { arm, what: What::Answer(id, answer) });
         });
+        let outstanding = Outstanding { ticket, task: task.abort_handle() };
+        self.outstanding.insert((arm, id), outstanding);
+    }
+
+    fn give_up(&mut self, arm: Arm, request: u64) -> Option<Ticket> {
+        let Outstanding { ticket, task } = self.outstanding.remove(&(arm, request))?;
+        task.abort();
+        Some(ticket)
     }
 
     fn transfer(&mut self, arm: Arm, command: Command) {
@@ -240,7 +254,7 @@ impl World for Live {
         }
         std::mem::take(&mut self.outstanding)
             .into_iter()
-            .map(|((arm, _), ticket)| (arm, ticket))
+            .map(|((arm, _), outstanding)| (arm, outstanding.ticket))
             .collect()
     }
 }

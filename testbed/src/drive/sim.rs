@@ -69,6 +69,10 @@ impl World for Sim {
         self.paths[arm.index()].send(self.now, ticket);
     }
 
+    fn give_up(&mut self, arm: Arm, request: u64) -> Option<Ticket> {
+        self.paths[arm.index()].give_up(request)
+    }
+
     fn transfer(&mut self, arm: Arm, command: Command) {
         self.paths[arm.index()].transfer(self.now, command);
     }

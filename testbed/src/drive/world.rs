@@ -87,6 +87,9 @@ pub trait World {
     /// Sends an admitted request on its way.
     fn send(&mut self, arm: Arm, ticket: Ticket);
 
+    /// A client gives a request up and closes its connection; the ticket, unless it has come back.
+    fn give_up(&mut self, arm: Arm, request: u64) -> Option<Ticket>;
+
     /// Opens, reads or closes a transfer.
     fn transfer(&mut self, arm: Arm, command: Command);
 

@@ -151,6 +151,9 @@ pub struct ArmFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdmissionFile {
+    /// From a request's admission until its client gives it up; never, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Nanos>,
     /// Requests that may wait; further ones are rejected.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub max_waiting: u32,
@@ -163,6 +166,7 @@ pub struct AdmissionFile {
 impl Default for AdmissionFile {
     fn default() -> Self {
         Self {
+            timeout: None,
             max_waiting: 100_000,
             feedback: FeedbackConfig::default(),
             classify: Classify::default(),
@@ -205,6 +209,13 @@ pub struct FaultFile {
     /// The phase in which it is on; the whole run, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub during: Option<String>,
+    /// How long after the beginning of that phase, or of the run, it is switched on; at once, if
+    /// left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Nanos>,
+    /// How long it is on; until the end of that phase, or of the run, if left out.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub length: Option<Nanos>,
     /// The arms that it acts on; all, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<Vec<String>>,

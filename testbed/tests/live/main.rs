@@ -11,6 +11,7 @@ mod download;
 mod interrupt;
 mod metrics;
 mod open_load;
+mod timeouts;
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -164,3 +164,38 @@ fn time_that_stands_still_is_an_error_and_no_hang() {
     assert!(matches!(ending, Err(WorldError::StandsStill { .. })));
     assert!(count.ended, "tickets have ended even so");
 }
+
+#[test]
+fn clients_give_up_what_takes_too_long_and_go_on() {
+    let fault = "faults: [ { name: stuck, during: b, backend: { hold: { latency: 10s } } } ]\n";
+    let impatient = "admission: { timeout: 101ms }\n";
+    let count = complete(&format!("{CLOSED}{PHASES}{fault}{impatient}"));
+    // Four go each 101 ms in the second phase. Those on at its end are answered: the hold is lifted.
+    assert_eq!(count.of(Outcome::Timeout), 4 * 9);
+    let in_time = Nanos::from_millis(101);
+    assert!(count.rtts.iter().all(|(_, rtt)| *rtt <= in_time), "nobody waits for longer");
+    assert!(count.of(Outcome::Success) > 4 * 190, "the phases around it are as ever");
+}
+
+#[test]
+fn a_timeout_that_nobody_reaches_changes_nothing() {
+    let patient = "admission: { timeout: 10s }\n";
+    let rtts = |rest: &str| complete(&format!("{CLOSED}{PHASES}{rest}")).rtts;
+    assert_eq!(rtts(patient), rtts(""));
+}
+
+#[test]
+fn a_fault_can_begin_and_end_within_its_phase() {
+    let storm = "backend: { reject: { status: 429 } }";
+    for (when, begin_ms, end_ms) in [
+        ("during: b, at: 300ms, for: 200ms", 1300, 1500),
+        ("at: 300ms, for: 200ms", 300, 500),
+        ("during: b, at: 300ms", 1300, 2000),
+        ("for: 200ms", 0, 200),
+    ] {
+        let fault = format!("faults: [ {{ name: f, {when}, {storm} }} ]\n");
+        let fault = &plan(&format!("{CLOSED}{PHASES}{fault}")).faults[0];
+        let ms = |ms| Time::ZERO.after(Nanos::from_millis(ms));
+        assert_eq!((fault.begin, fault.end), (ms(begin_ms), ms(end_ms)), "{when}");
+    }
+}

@@ -123,6 +123,20 @@ impl Path {
         self.request(now, connection, Cargo::Call(ticket));
     }
 
+    /// The client of a call that is under way closes its connection. The backend works on.
+    pub(super) fn give_up(&mut self, request: u64) -> Option<Ticket> {
+        let carries = |link: &Connection| match &link.carries {
+            Some(Cargo::Call(ticket)) => ticket.arrival.id == request,
+            _ => false,
+        };
+        let index = self.connections.iter().position(carries)?;
+        self.transfers.leave_place(index);
+        match self.connections[index].carries.take()? {
+            Cargo::Call(ticket) => Some(ticket),
+            Cargo::Transfer(_) => None,
+        }
+    }
+
     /// Sends a request on its way to the backend.
     fn request(&mut self, now: Time, connection: usize, cargo: Cargo) {
         let link = &mut self.connections[connection];

@@ -106,6 +106,12 @@ impl Check<'_> {
         }
         let admission = self.arm.admission.clone();
         let admission = admission.unwrap_or_else(|| self.file.admission.clone());
+        if admission.timeout == Some(Nanos::ZERO) {
+            let own = self.arm.admission.is_some();
+            let at = if own { format!("{}/admission", self.at) } else { "/admission".to_owned() };
+            let message = "a timeout of 0s gives up every request; write 1s or so";
+            self.problems.push(Problem::at_value(format!("{at}/timeout"), message));
+        }
         let load = load?;
         self.crowded(&load, &admission);
         Some(Calls { controller: controller.clone(), load, admission })

@@ -32,18 +32,38 @@ pub(super) fn check(
     plans
 }
 
+/// From when to when a fault is on: within its phase, or the run.
 fn span(
     fault: &FaultFile,
     phases: &[PhasePlan],
     at: &str,
     problems: &mut Problems,
 ) -> Option<(Time, Time)> {
-    let Some(name) = &fault.during else {
-        return Some((Time::ZERO, phases.last()?.end));
+    let (what, begin, end) = match &fault.during {
+        None => ("the run".to_owned(), Time::ZERO, phases.last()?.end),
+        Some(name) => {
+            let names: Vec<_> = phases.iter().map(|phase| phase.name.as_str()).collect();
+            let index = resolve("phase", name, &names, format!("{at}/during"), problems)?;
+            (format!("phase `{name}`"), phases[index].begin, phases[index].end)
+        }
     };
-    let names: Vec<_> = phases.iter().map(|phase| phase.name.as_str()).collect();
-    let index = resolve("phase", name, &names, format!("{at}/during"), problems)?;
-    Some((phases[index].begin, phases[index].end))
+    let on = begin.after(fault.at.unwrap_or_default());
+    let off = fault.length.map_or(end, |length| on.after(length));
+    let length = end.since(begin);
+    let mut refuse = |field: &str, message: String| {
+        problems.push(Problem::at_value(format!("{at}/{field}"), message));
+    };
+    if on >= end {
+        refuse("at", format!("{what} lasts {length}; this fault would begin at its end or later"));
+    } else if off > end {
+        refuse(
+            "for",
+            format!("{what} lasts {length}; this fault would end {} later", off.since(end)),
+        );
+    } else if off == on {
+        refuse("for", "a fault of no length is never seen".to_owned());
+    }
+    (on < off && off <= end).then_some((on, off))
 }
 
 fn acts_on(

@@ -30,6 +30,11 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
+    /// The connection in this place is closed.
+    pub(super) fn leave_place(&mut self, index: usize) {
+        self.free.push(index);
+    }
+
     pub(super) fn take_place(&mut self) -> Option<usize> {
         self.free.pop()
     }
