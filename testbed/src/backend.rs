@@ -106,6 +106,16 @@ impl Backend {
         self.engine.set_rejects(rejects);
     }
 
+    /// Another number of servers, or that of its settings again.
+    pub fn set_servers(&self, servers: Option<u32>) {
+        self.engine.set_servers(servers);
+    }
+
+    /// Stops the model, or lets it go on as if that time had not been.
+    pub fn set_frozen(&self, frozen: bool) {
+        self.engine.set_frozen(frozen);
+    }
+
     /// Tells a gradient hold what the client's side knows after an answer, which lets the next go.
     pub fn feed(&self, feed: Feed) {
         self.engine.feed(feed);

@@ -7,6 +7,8 @@
 //! After every call ask [`Service::release`] until it has no more, **letting the client react in
 //! between**: a gradient hold decides at each release, by the baseline that the one before moved.
 
+mod capacity;
+
 use crate::distribution::Distribution;
 use crate::hold::{Feed, Hold, Holder};
 use crate::quantity::Share;
@@ -120,6 +122,12 @@ type Queued = Reverse<(Time, u64, u32)>;
 #[derive(Debug)]
 pub struct Service<J> {
     config: ServiceConfig,
+    /// Servers that there are now.
+    servers: u32,
+    /// Since when it stands still.
+    frozen_at: Option<Time>,
+    /// What arrived while it stood still, with its rejection.
+    at_the_door: Vec<(u32, Option<(u16, Nanos)>)>,
     rejects: Vec<Reject>,
     holder: Holder,
     service_rng: Rng,
@@ -143,6 +151,9 @@ impl<J> Service<J> {
     pub fn new(config: &ServiceConfig, streams: &Streams) -> Self {
         Self {
             config: config.clone(),
+            servers: config.servers,
+            frozen_at: None,
+            at_the_door: Vec::new(),
             rejects: Vec::new(),
             holder: Holder::default(),
             service_rng: streams.stream("service"),
@@ -189,21 +200,32 @@ impl<J> Service<J> {
         self.calls += 1;
         let job =
             Job { payload, arrived: now, ready: now, service, status: 200, in_service: false };
+        let slot = self.store(job);
+        if self.frozen_at.is_some() {
+            self.at_the_door.push((slot, rejected));
+        } else {
+            self.enter(now, slot, rejected);
+        }
+    }
+
+    /// A job is turned away, begun or put into the backlog.
+    fn enter(&mut self, now: Time, slot: u32, rejected: Option<(u16, Nanos)>) {
         if let Some((status, after)) = rejected {
-            self.depart_at(now.after(after), Job { status, ..job });
-        } else if self.busy < self.config.servers {
-            let slot = self.store(job);
+            self.turn_away(now.after(after), slot, status);
+        } else if self.busy < self.servers {
             self.start(now, slot);
         } else if self.backlog.len() < self.config.backlog as usize {
-            let slot = self.store(job);
             self.backlog.push_back(slot);
         } else {
-            self.depart_at(now.after(TURNED_AWAY_AFTER), Job { status: OVERFLOW_STATUS, ..job });
+            self.turn_away(now.after(TURNED_AWAY_AFTER), slot, OVERFLOW_STATUS);
         }
     }
 
     /// The next instant at which [`Service::release`] has something to do; not after now, if it has.
     pub fn next_wake(&self) -> Option<Time> {
+        if self.frozen_at.is_some() {
+            return None;
+        }
         let departure = self.departures.peek().map(|Reverse((ready, ..))| *ready);
         let held = self.held.peek().map(|Reverse((arrived, ..))| self.may_go(*arrived));
         Time::earliest([departure, held])
@@ -211,6 +233,9 @@ impl<J> Service<J> {
 
     /// The next job whose answer leaves at or before `now`.
     pub fn release(&mut self, now: Time) -> Option<Released<J>> {
+        if self.frozen_at.is_some() {
+            return None;
+        }
         while let Some(slot) = self.depart(now) {
             let job = self.job(slot);
             if job.status != 200 || !self.holder.keeps_answers() && self.held.is_empty() {
@@ -227,17 +252,18 @@ impl<J> Service<J> {
     /// What is inside, and how busy it was since the last look.
     pub fn look(&mut self, now: Time) -> BackendState {
         self.count_busy(now);
-        let capacity = now.since(self.looked_at).get() as f64 * f64::from(self.config.servers);
+        let capacity = now.since(self.looked_at).get() as f64 * f64::from(self.servers);
         let utilisation = if capacity > 0.0 { self.busy_ns as f64 / capacity } else { 0.0 };
         self.busy_ns = 0;
         self.looked_at = now;
         let in_system = (self.jobs.len() - self.free_slots.len()) as u32;
-        BackendState { in_system, queued: self.backlog.len() as u32, utilisation }
+        BackendState { in_system, queued: self.queued(), utilisation }
     }
 
     /// Takes out everything, released or not: the run is over.
     pub fn drain(&mut self) -> Vec<J> {
         self.backlog.clear();
+        self.at_the_door.clear();
         self.departures.clear();
         self.held.clear();
         self.free_slots.clear();
@@ -269,8 +295,9 @@ impl<J> Service<J> {
         self.departures.push(Reverse((ready, self.sequence, slot)));
     }
 
-    fn depart_at(&mut self, ready: Time, job: Job<J>) {
-        let slot = self.store(Job { ready, ..job });
+    fn turn_away(&mut self, ready: Time, slot: u32, status: u16) {
+        let job = self.job_mut(slot);
+        (job.ready, job.status) = (ready, status);
         self.sequence += 1;
         self.departures.push(Reverse((ready, self.sequence, slot)));
     }
@@ -286,9 +313,7 @@ impl<J> Service<J> {
         if self.job(slot).in_service {
             self.count_busy(ready);
             self.busy -= 1;
-            if let Some(next) = self.backlog.pop_front() {
-                self.start(ready, next);
-            }
+            self.fill_servers(ready);
         }
         Some(slot)
     }

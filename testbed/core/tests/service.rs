@@ -144,3 +144,36 @@ fn utilisation_is_the_share_of_busy_servers_since_the_last_look() {
     let state = service.look(ms(15));
     assert_eq!((state.utilisation, state.in_system), (0.25, 0));
 }
+
+#[test]
+fn what_stands_still_goes_on_as_if_that_time_had_not_been() {
+    let mut service = constant(1, 10);
+    (0..2).for_each(|job| service.arrive(ms(0), job));
+    service.set_frozen(ms(4), true);
+    service.arrive(ms(5), 2);
+    let reject = Reject { status: 429, share: Share::ALL, calls: None, after: Nanos::ZERO };
+    service.set_rejects(vec![reject]);
+    service.arrive(ms(6), 3);
+    assert_eq!(service.next_wake(), None);
+    assert!(service.release(ms(50)).is_none());
+    assert_eq!((service.look(ms(50)).in_system, service.look(ms(50)).queued), (4, 3));
+    service.set_frozen(ms(104), false);
+    let out = [(104.0, 3, 429), (110.0, 0, 200), (120.0, 1, 200), (130.0, 2, 200)];
+    assert_eq!(run(&mut service), out);
+}
+
+#[test]
+fn fewer_servers_let_go_on_what_has_begun_and_more_begin_at_once() {
+    let mut service = constant(4, 10);
+    (0..8).for_each(|job| service.arrive(ms(0), job));
+    service.set_servers(ms(5), Some(1));
+    let mut out = Vec::new();
+    while let Some(at) = service.next_wake().filter(|at| *at <= ms(20)) {
+        while let Some(released) = service.release(at) {
+            out.push((at, released.job));
+        }
+    }
+    assert_eq!(out, [(ms(10), 0), (ms(10), 1), (ms(10), 2), (ms(10), 3), (ms(20), 4)]);
+    service.set_servers(ms(22), None);
+    assert_eq!(run(&mut service), [(30.0, 5, 200), (32.0, 6, 200), (32.0, 7, 200)]);
+}

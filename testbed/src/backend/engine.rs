@@ -75,6 +75,16 @@ impl Engine {
         self.change(|state, _| state.service.set_rejects(rejects));
     }
 
+    /// Replaces the number of servers.
+    pub(super) fn set_servers(&self, servers: Option<u32>) {
+        self.change(|state, now| state.service.set_servers(now, servers));
+    }
+
+    /// Stops the model, or lets it go on.
+    pub(super) fn set_frozen(&self, frozen: bool) {
+        self.change(|state, now| state.service.set_frozen(now, frozen));
+    }
+
     /// Feeds a gradient hold.
     pub(super) fn feed(&self, feed: Feed) {
         self.change(|state, _| state.feed(feed));

@@ -225,6 +225,8 @@ impl World for Live {
         let state = &self.arms[arm.index()];
         state.backend.set_hold(faults.hold);
         state.backend.set_rejects(faults.rejects.clone());
+        state.backend.set_servers(faults.servers);
+        state.backend.set_frozen(faults.frozen);
         let Some(runtime) = &self.runtime else {
             return Ok(());
         };

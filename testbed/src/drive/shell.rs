@@ -273,16 +273,20 @@ impl ArmFaults {
     /// may want of one part is worked out anew from all of them, in the order of the file.
     fn switch(&mut self, plan: &Plan, arm: usize, index: usize, on: &BTreeSet<usize>) {
         let (mut rejects, mut hold, mut up) = (Vec::new(), None, true);
+        let (mut servers, mut frozen) = (None::<u32>, false);
         let acting = on.iter().map(|index| &plan.faults[*index]);
         for fault in acting.filter(|fault| fault.arms.contains(&arm)) {
             match &fault.action {
                 Action::Reject(reject) => rejects.push(reject.clone()),
                 Action::Hold(of) => hold = Some(*of),
                 Action::Down => up = false,
+                Action::Servers(n) => servers = Some(servers.map_or(*n, |least| least.min(*n))),
+                Action::Freeze => frozen = true,
                 Action::Toxic(_) => {}
             }
         }
         (self.rejects, self.hold) = (rejects, hold);
+        (self.servers, self.frozen) = (servers, frozen);
         self.proxy.set_enabled(up);
         let FaultPlan { name, action, .. } = &plan.faults[index];
         if let Action::Toxic(toxic) = action {

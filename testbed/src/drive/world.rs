@@ -14,6 +14,10 @@ pub struct ArmFaults {
     pub rejects: Vec<Reject>,
     /// What the backend is held at.
     pub hold: Option<Hold>,
+    /// How many servers the backend has; those of the file if none.
+    pub servers: Option<u32>,
+    /// Whether the backend stands still.
+    pub frozen: bool,
     /// Toxics and whether the proxy is up.
     pub proxy: faults::ProxyFaults,
 }

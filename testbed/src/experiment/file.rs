@@ -230,7 +230,7 @@ pub struct FaultFile {
     pub proxy: Option<ProxyFault>,
 }
 
-/// What a backend does wrong: exactly one of `reject` and `hold`.
+/// What a backend does wrong: exactly one of `reject`, `hold`, `servers` and `freeze`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackendFault {
@@ -240,7 +240,19 @@ pub struct BackendFault {
     /// It is held at a degree of congestion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldConfig>,
+    /// It has only so many servers, 1 or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub servers: Option<u32>,
+    /// It stands still, as for a garbage collector: `freeze: {}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<Freeze>,
 }
+
+/// A backend that stands still. It has no settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Freeze {}
 
 /// What a proxy does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -143,6 +143,10 @@ pub enum Action {
     Reject(Reject),
     /// The backend is held at a degree of congestion.
     Hold(Hold),
+    /// The backend has only so many servers.
+    Servers(u32),
+    /// The backend stands still.
+    Freeze,
     /// A toxic on the network.
     Toxic(Toxic),
     /// The proxy is down.

@@ -62,6 +62,8 @@ struct Call {
 struct Connection {
     /// Connections opened before it.
     number: u64,
+    /// Whether its place is still its own.
+    open: bool,
     up: Chain<Chunk>,
     down: Chain<Chunk>,
     carries: Option<Cargo>,
@@ -130,8 +132,7 @@ impl Path {
             _ => false,
         };
         let index = self.connections.iter().position(carries)?;
-        self.transfers.leave_place(index);
-        match self.connections[index].carries.take()? {
+        match self.leave(index)? {
             Cargo::Call(ticket) => Some(ticket),
             Cargo::Transfer(_) => None,
         }
@@ -190,12 +191,15 @@ impl Path {
     pub(super) fn set_faults(&mut self, now: Time, faults: &ArmFaults) {
         self.service.set_hold(faults.hold);
         self.service.set_rejects(faults.rejects.clone());
+        self.service.set_servers(now, faults.servers);
+        self.service.set_frozen(now, faults.frozen);
         if self.faults == faults.proxy {
             return;
         }
         self.faults.clone_from(&faults.proxy);
         if self.faults.enabled() {
-            for (index, connection) in self.connections.iter_mut().enumerate() {
+            let open = |(_, link): &(usize, &mut Connection)| link.open;
+            for (index, connection) in self.connections.iter_mut().enumerate().filter(open) {
                 connection.up.apply(now, &self.faults);
                 connection.down.apply(now, &self.faults);
                 self.moves.push(Reverse((now, index)));
@@ -239,7 +243,8 @@ impl Path {
             chain
         };
         let (up, down) = (link(Stream::Upstream), link(Stream::Downstream));
-        let connection = Connection { number, up, down, carries: None, missing: 0, answer: None };
+        let connection =
+            Connection { number, open: true, up, down, carries: None, missing: 0, answer: None };
         if let Some(index) = self.transfers.take_place() {
             self.connections[index] = connection;
             return index;
@@ -258,29 +263,51 @@ impl Path {
         carried.into_iter().for_each(|cargo| self.lose(now, cargo));
     }
 
+    /// Closes the connection in this place; what it carried.
+    fn leave(&mut self, index: usize) -> Option<Cargo> {
+        self.transfers.leave_place(index);
+        let connection = &mut self.connections[index];
+        connection.open = false;
+        connection.carries.take()
+    }
+
+    /// A toxic has ended a connection, and what it carried has failed.
+    fn end(&mut self, now: Time, index: usize) {
+        self.idle.retain(|idle| *idle != index);
+        if let Some(cargo) = self.leave(index) {
+            self.lose(now, cargo);
+        }
+    }
+
     fn move_links(&mut self, now: Time) -> Option<Back> {
         let Reverse((_, index)) = self.moves.pop()?;
-        let connection = self.connections.get_mut(index)?;
-        let mut arrived = false;
+        let connection = self.connections.get_mut(index).filter(|link| link.open)?;
+        let (mut arrived, mut ended) = (false, false);
         while let Some(item) = connection.up.pop(now) {
+            ended |= item.is_end();
             if connection.arrived(&item) {
                 let number = connection.number;
                 self.service.arrive(now, Call { connection: index, number });
             }
         }
         while let Some(item) = connection.down.pop(now) {
+            ended |= item.is_end();
             arrived |= connection.arrived(&item);
         }
         let wakes = [connection.up.next_wake(), connection.down.next_wake()];
         if let Some(at) = Time::earliest(wakes) {
             self.moves.push(Reverse((at, index)));
         }
-        if arrived { self.arrived(now, index) } else { None }
+        let back = if arrived { self.arrived(now, index) } else { None };
+        if ended {
+            self.end(now, index);
+        }
+        back
     }
 
     fn answer(&mut self, now: Time, released: &Released<Call>) -> Option<Back> {
         let Released { job: Call { connection: index, number }, status, served } = *released;
-        let connection = self.connections.get_mut(index).filter(|link| link.number == number)?;
+        let connection = self.connections.get_mut(index).filter(|link| link.is(number))?;
         if matches!(connection.carries, Some(Cargo::Transfer(_))) {
             return self.start_transfer(now, index, status);
         }
@@ -319,6 +346,11 @@ impl Path {
 }
 
 impl Connection {
+    /// Whether this is the connection of that number, and open.
+    const fn is(&self, number: u64) -> bool {
+        self.open && self.number == number
+    }
+
     /// Takes in what came off a link; whether the message is complete by it.
     fn arrived(&mut self, item: &Item<Chunk>) -> bool {
         let Item::Data(chunk) = item else {

@@ -1,7 +1,7 @@
 //! What the schema cannot see of faults.
 
 use super::{Problems, resolve, unique};
-use crate::experiment::file::{BackendFault, FaultFile, File};
+use crate::experiment::file::{BackendFault, FaultFile, File, Freeze};
 use crate::experiment::plan::{Action, ArmPlan, FaultPlan, PhasePlan};
 use crate::experiment::problem::Problem;
 use testbed_core::hold::Hold;
@@ -100,17 +100,19 @@ fn action(fault: &FaultFile, at: &str, problems: &mut Problems) -> Option<Action
 }
 
 fn backend_action(backend: &BackendFault, at: &str, problems: &mut Problems) -> Option<Action> {
-    match (&backend.reject, &backend.hold) {
-        (Some(reject), None) => rejection(reject, at, problems),
-        (None, Some(config)) => match Hold::try_from(config) {
+    match (&backend.reject, &backend.hold, backend.servers, backend.freeze) {
+        (Some(reject), None, None, None) => rejection(reject, at, problems),
+        (None, Some(config), None, None) => match Hold::try_from(config) {
             Ok(hold) => Some(Action::Hold(hold)),
             Err(message) => {
                 problems.push(Problem::at_key(format!("{at}/hold"), message));
                 None
             }
         },
+        (None, None, Some(servers), None) => Some(Action::Servers(servers)),
+        (None, None, None, Some(Freeze {})) => Some(Action::Freeze),
         _ => {
-            let message = "a backend fault is exactly one of reject and hold";
+            let message = "a backend fault is exactly one of reject, hold, servers and freeze";
             problems.push(Problem::at_key(at, message).with_help("split it into several faults"));
             None
         }

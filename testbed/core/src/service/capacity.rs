@@ -1,0 +1,55 @@
+//! A backend that has fewer servers for a while, or stands still.
+
+use super::Service;
+use crate::time::Time;
+use std::cmp::Reverse;
+
+impl<J> Service<J> {
+    /// Another number of servers, or that of the file again. Those that work on go on until they
+    /// are done; more servers take from the backlog at once.
+    pub fn set_servers(&mut self, now: Time, servers: Option<u32>) {
+        self.servers = servers.unwrap_or(self.config.servers);
+        self.fill_servers(now);
+    }
+
+    /// Stops the backend, or lets it go on. While it stands still nothing is begun, nothing is
+    /// released and nobody is turned away; then everything goes on as if that time had not been. A
+    /// garbage collector does this.
+    pub fn set_frozen(&mut self, now: Time, frozen: bool) {
+        if frozen {
+            self.frozen_at.get_or_insert(now);
+        } else if let Some(since) = self.frozen_at.take() {
+            self.thaw(now, since);
+        }
+    }
+
+    fn thaw(&mut self, now: Time, since: Time) {
+        let stood = now.since(since);
+        let departures = std::mem::take(&mut self.departures).into_vec();
+        for Reverse((ready, sequence, slot)) in departures {
+            // What was ready by then only waits for somebody to look.
+            let ready = if ready > since { ready.after(stood) } else { ready };
+            self.job_mut(slot).ready = ready;
+            self.departures.push(Reverse((ready, sequence, slot)));
+        }
+        self.fill_servers(now);
+        for (slot, rejected) in std::mem::take(&mut self.at_the_door) {
+            self.enter(now, slot, rejected);
+        }
+    }
+
+    /// Gives free servers what waits, from `now` on.
+    pub(super) fn fill_servers(&mut self, now: Time) {
+        while self.frozen_at.is_none()
+            && self.busy < self.servers
+            && let Some(next) = self.backlog.pop_front()
+        {
+            self.start(now, next);
+        }
+    }
+
+    /// Jobs that wait for a server, or to be let in.
+    pub(super) fn queued(&self) -> u32 {
+        (self.backlog.len() + self.at_the_door.len()) as u32
+    }
+}
