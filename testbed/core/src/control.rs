@@ -156,4 +156,5 @@ macro_rules! laws {
 laws! {
     Fixed => fixed,
     Velox => velox,
+    Aimd => aimd,
 }

@@ -1,0 +1,45 @@
+//! Every row recorded from Netflix's concurrency-limits.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use testbed_core::control::aimd::Config;
+use testbed_core::control::{Controller, Law};
+use testbed_core::quantity::Share;
+use testbed_core::request::{Outcome, Sample};
+use testbed_core::time::{Nanos, Time};
+
+fn sample(start_ns: u64, rtt_ns: u64, in_flight: u32, dropped: bool) -> Sample {
+    let start = Time::from_nanos(start_ns);
+    Sample {
+        start,
+        sent: start,
+        end: start.after(Nanos::new(rtt_ns)),
+        in_flight_at_start: in_flight,
+        in_flight_at_end: in_flight,
+        limit_at_start: 1,
+        outcome: if dropped { Outcome::Overload } else { Outcome::Success },
+        bytes: 0,
+    }
+}
+
+fn assert_reproduced(file: &str, mut law: impl Controller) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors").join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows: Vec<_> = text.lines().skip(2).collect();
+    assert_eq!(rows.len(), 2000);
+    for row in rows {
+        let column: Vec<u64> = row.split(',').map(|field| field.parse().unwrap()).collect();
+        let sample = sample(column[1], column[2], column[3] as u32, column[4] == 1);
+        let _ = law.on_sample(sample.end, &sample);
+        assert_eq!(law.limit(), column[5], "{file} {row}");
+    }
+}
+
+#[test]
+fn aimd_is_reproduced() {
+    assert_reproduced("netflix_aimd_default.csv", Config::default().build());
+    let (backoff, timeout) = (Share::new(0.8).unwrap(), Nanos::from_millis(15));
+    let quick = Config { start: 10, min: 1, max: 100, backoff, timeout };
+    assert_reproduced("netflix_aimd_timeout15ms.csv", quick.build());
+}
