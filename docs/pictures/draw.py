@@ -50,7 +50,7 @@ def read_series(run, name, wanted):
 
 
 def read_waits(run, wanted):
-    """The rows of waits.csv as {arm: [(asked, waited, bytes granted, waiter)]}, times in seconds."""
+    """The rows of waits.csv as {arm: [(asked, waited, bytes granted, waiter)]}, in seconds."""
     arms = {arm: [] for arm in wanted or []}
     with open(run / "waits.csv", newline="") as rows:
         for row in csv.DictReader(rows):
@@ -229,8 +229,8 @@ def granted_picture(options):
     arms = read_waits(options.run, options.arms)
     until = options.until or read_phases(options.run)[1]
     arms = {arm: granted_so_far(waits, options.begin, until) for arm, waits in arms.items()}
-    high = options.max or 1.08 * max(sums[-1] for lines in arms.values() for sums in lines.values())
-    y = Axis(0.0, high, HEIGHT - BOTTOM, TOP)
+    most = max(sums[-1] for waiters in arms.values() for sums in waiters.values())
+    y = Axis(0.0, options.max or 1.08 * most or 1.0, HEIGHT - BOTTOM, TOP)
     wide = (WIDTH - LEFT - RIGHT - GAP * (len(arms) - 1)) / len(arms)
     for index, (arm, waiters) in enumerate(arms.items()):
         left = LEFT + index * (wide + GAP)
@@ -284,7 +284,9 @@ def waits_picture(options):
     arms = read_waits(options.run, options.arms)
     lengths = {arm: Counter(waited for _, waited, _, _ in waits) for arm, waits in arms.items()}
     longest = options.until or 1.08 * max(max(counts) for counts in lengths.values())
-    x = Axis(options.begin, longest, LEFT + 54, WIDTH - RIGHT, 10 if options.log_x else None)
+    shortest = min(min(filter(None, counts), default=longest / 10) for counts in lengths.values())
+    begin = options.begin or (shortest if options.log_x else 0.0)
+    x = Axis(begin, longest, LEFT + 54, WIDTH - RIGHT, 10 if options.log_x else None)
     # Half of one wait, so that the longest of all can be seen to be one.
     rarest = options.min or 0.5 / max(counts.total() for counts in lengths.values())
     y = Axis(rarest, options.max or 1.0, HEIGHT - BOTTOM, TOP - 16, 10)
@@ -319,8 +321,9 @@ def geometric(waiters, step, x, y):
     shares = [(1 - 1 / waiters) ** (at / step) for at in points]
     places = [f"{x.place(at):.1f} {y.place(share):.1f}" for at, share in zip(points, shares)]
     path = "L".join(places if x.base else [places[0], places[-1]])
-    yield f'<path d="M{path}" fill="none" stroke="{INK}" stroke-width="1.5" stroke-dasharray="5 4"/>'
-    law = f"dashed: (1 - 1/{waiters:g}) ^ (grants seen)"
+    style = f'fill="none" stroke="{INK}" stroke-width="1.5" stroke-dasharray="5 4"'
+    yield f'<path d="M{path}" {style}/>'
+    law = f"dashed: (1 - 1/{waiters:g}) ^ (grants to others)"
     yield text(WIDTH - RIGHT - 8, TOP + 6, law, "end")
 
 
