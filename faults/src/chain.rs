@@ -5,9 +5,11 @@
 mod held;
 mod payload;
 mod slot;
+mod tally;
 
 pub(crate) use held::Output;
 pub use payload::Payload;
+pub use tally::Tally;
 
 use crate::control::ProxyFaults;
 use crate::toxic::Stream;
@@ -24,12 +26,31 @@ pub enum Item<P> {
     Data(P),
     /// The end of the link; nothing comes after it.
     Eof,
+    /// The end of the connection by a reset of both sides; nothing comes after it.
+    Reset,
+}
+
+impl<P> Item<P> {
+    /// Whether nothing comes after it.
+    pub const fn is_end(&self) -> bool {
+        matches!(self, Self::Eof | Self::Reset)
+    }
+}
+
+impl<P: Payload> Item<P> {
+    /// Its length in bytes; an end has none.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Data(chunk) => chunk.len(),
+            Self::Eof | Self::Reset => 0,
+        }
+    }
 }
 
 /// The toxics on one direction of one connection, in order of addition.
 ///
-/// Three things hold whatever is added, changed or removed meanwhile: no byte is lost, order is
-/// kept, and an item that has entered a toxic never leaves it before the time set on entry. The
+/// Three things hold whatever is added, changed or removed meanwhile: no byte is lost but those that
+/// a toxic is there to drop, order is kept, and an item that has entered a toxic never leaves it before the time set on entry. The
 /// last is for controllers that track a minimum RTT: one early answer would mislead them for long.
 ///
 /// Who drives a chain pushes while [`Chain::can_accept`], pops until nothing may leave, and comes
@@ -40,13 +61,27 @@ pub struct Chain<P> {
     toxics: Vec<Slot<P>>,
     /// What has passed every toxic.
     exit: Held<P>,
+    /// Whether the end has passed every toxic.
+    ended: bool,
+    source_ended: bool,
+    hit: bool,
+    tally: Tally,
     rng: Rng,
 }
 
 impl<P: Payload> Chain<P> {
     /// A chain without toxics for one direction; `rng` is the source of all its chance.
     pub const fn new(stream: Stream, rng: Rng) -> Self {
-        Self { stream, toxics: Vec::new(), exit: Held::new(), rng }
+        Self {
+            stream,
+            toxics: Vec::new(),
+            exit: Held::new(),
+            ended: false,
+            source_ended: false,
+            hit: false,
+            tally: Tally::NOTHING,
+            rng,
+        }
     }
 
     /// Makes the toxics of this direction those of `faults`, from `now` on. Whether toxicity
@@ -55,59 +90,84 @@ impl<P: Payload> Chain<P> {
     pub fn apply(&mut self, now: Time, faults: &ProxyFaults) {
         self.advance(now);
         for slot in &mut self.toxics {
-            slot.follow(faults);
+            self.tally.dropped += slot.follow(now, faults);
         }
         for toxic in faults.on(self.stream) {
             if !self.toxics.iter().any(|slot| slot.runs(toxic.id)) {
-                self.toxics.push(Slot::start(toxic, Rng::from_rng(&mut self.rng)));
+                self.toxics.push(Slot::start(now, toxic, Rng::from_rng(&mut self.rng)));
             }
         }
+        self.count_hit();
         self.forget_drained();
     }
 
     /// An item enters at `now`. It is taken even when [`Chain::can_accept`] is false: keeping to
     /// that is what bounds the chain.
     pub fn push(&mut self, now: Time, item: Item<P>) {
-        self.enter(0, now, item);
+        self.source_ended |= item.is_end();
+        let first = if self.ended { self.toxics.len() } else { 0 };
+        self.enter(first, now, item);
     }
 
-    /// The next item that may leave at `now`.
+    /// The next item that may leave at `now`. With the end the chain lets go of all that it holds.
     pub fn pop(&mut self, now: Time) -> Option<Item<P>> {
-        if self.exit.is_empty() {
+        if self.exit.is_empty() && !self.ended {
             self.advance(now);
         }
-        self.exit.pop_due(now).map(|(_, item)| item)
+        let (_, item) = self.exit.pop_due(now)?;
+        if item.is_end() {
+            self.count_end(&item);
+            self.discard();
+        }
+        Some(item)
     }
 
     /// When an item may leave next; `None` if nothing will without a push.
     pub fn next_wake(&self) -> Option<Time> {
-        let movable = |place: &usize| self.has_room(place + 1);
-        let of_toxics = || {
-            let places = (0..self.toxics.len()).filter(movable);
-            places.filter_map(|place| self.toxics[place].next_due()).min()
-        };
-        self.exit.next_due().or_else(of_toxics).filter(|at| *at < Time::NEVER)
+        if self.ended || !self.exit.is_empty() {
+            return self.exit.next_due();
+        }
+        let places = (0..self.toxics.len()).filter(|place| self.has_room(place + 1));
+        let moves = places.filter_map(|place| self.toxics[place].next_due());
+        let ends = self.toxics.iter().filter_map(Slot::closes_at);
+        moves.chain(ends).min().filter(|at| *at < Time::NEVER)
     }
 
     /// Whether there is room for another item, as of the last pop.
     pub fn can_accept(&self) -> bool {
-        self.toxics.first().map_or(self.exit.is_empty(), Slot::has_room)
+        !self.ended && self.toxics.first().map_or(self.exit.is_empty(), Slot::has_room)
     }
 
     /// Whether there is no toxic and nothing is held: an item pushed now would be popped now.
     pub fn is_plain(&self) -> bool {
-        self.toxics.is_empty() && self.exit.is_empty()
+        self.toxics.is_empty() && self.exit.is_empty() && !self.ended
     }
 
-    /// Moves every item on as far as it may go at `now`.
+    /// Lets go of all that is held; it counts as dropped.
+    pub fn discard(&mut self) {
+        let of_toxics = self.toxics.iter_mut().map(Slot::discard).sum::<u64>();
+        self.tally.dropped += of_toxics + self.exit.discard();
+    }
+
+    /// What the toxics have done since the last call.
+    pub const fn take_tally(&mut self) -> Tally {
+        std::mem::replace(&mut self.tally, Tally::NOTHING)
+    }
+
+    /// Moves every item on as far as it may go at `now`, and ends the link where it is time to: an
+    /// item that was due before comes first.
     fn advance(&mut self, now: Time) {
         let mut moved = false;
-        while self.advance_once(now) {
+        while self.advance_once(now) || self.expire(now) {
             moved = true;
         }
         if moved {
             self.forget_drained();
         }
+    }
+
+    fn expire(&mut self, now: Time) -> bool {
+        self.toxics.iter_mut().any(|slot| slot.expire(now))
     }
 
     /// Moves items one place on, the last place first so that each makes room for the one before.
@@ -128,8 +188,29 @@ impl<P: Payload> Chain<P> {
     /// it left the toxic before, so that delays add up exactly however late the chain is woken.
     fn enter(&mut self, place: usize, at: Time, item: Item<P>) {
         match self.toxics.get_mut(place) {
-            Some(slot) => slot.enter(at, item),
-            None => self.exit.push(at, item),
+            Some(slot) => self.tally.dropped += slot.enter(at, item),
+            None if self.ended => self.tally.dropped += item.bytes(),
+            None => {
+                self.ended = item.is_end();
+                self.exit.push(at, item);
+            }
+        }
+    }
+
+    /// Counts the link once a toxic acts on it.
+    fn count_hit(&mut self) {
+        if !self.hit && self.toxics.iter().any(Slot::strikes) {
+            self.hit = true;
+            self.tally.links_hit += 1;
+        }
+    }
+
+    /// Counts an end that a toxic made.
+    fn count_end(&mut self, end: &Item<P>) {
+        match end {
+            Item::Reset => self.tally.resets += 1,
+            Item::Eof if !self.source_ended => self.tally.aborts += 1,
+            Item::Eof | Item::Data(_) => {}
         }
     }
 

@@ -3,14 +3,16 @@
 //! A [`Toxic`] is one fault, with the names, attributes and meaning that Toxiproxy gives it. A
 //! [`Chain`] is the toxics on one direction of one connection; it is pure, so it serves virtual
 //! runs as it is. [`ProxyFaults`] is what a proxy does at a moment, shared by both modes.
-//! [`EmbeddedProxy`] carries TCP through chains in a live run.
+//! [`EmbeddedProxy`] carries TCP through chains in a live run. [`api`] serves Toxiproxy's HTTP API
+//! over such proxies.
 
+pub mod api;
 pub mod chain;
 pub mod control;
 pub mod proxy;
 pub mod toxic;
 
-pub use chain::{Chain, Item, Payload};
+pub use chain::{Chain, Item, Payload, Tally};
 pub use control::{ActiveToxic, FaultError, ProxyFaults, ToxicId, link_rng};
-pub use proxy::{EmbeddedProxy, ProxyStats};
-pub use toxic::{Stream, Toxic, ToxicKind};
+pub use proxy::{EmbeddedProxy, ProxyStats, StreamStats};
+pub use toxic::{AttributeError, Stream, Toxic, ToxicKind};

@@ -5,14 +5,14 @@ mod link;
 mod listener;
 mod stats;
 
-pub use stats::ProxyStats;
+pub use stats::{ProxyStats, StreamStats};
 
 use crate::control::{FaultError, ProxyFaults, ToxicId};
 use crate::toxic::{Toxic, ToxicKind};
-use listener::Running;
+use listener::{Running, resolve};
 use stats::Counters;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use testbed_clock::Timer;
 use testbed_core::quantity::Share;
@@ -28,17 +28,26 @@ use tokio::sync::{Mutex, watch};
 /// Dropping it closes listener and connections soon after; [`EmbeddedProxy::close`] waits for that.
 #[derive(Debug)]
 pub struct EmbeddedProxy {
-    listen: SocketAddr,
     shared: Arc<Shared>,
+    listen: watch::Sender<Listen>,
     /// `None` while the proxy is down.
     running: Mutex<Option<Running>>,
+}
+
+/// Where a proxy listens.
+#[derive(Clone, Debug)]
+struct Listen {
+    /// As it was asked for, until it has listened there; then the real address.
+    text: String,
+    /// The real address, if it has listened there.
+    address: Option<SocketAddr>,
 }
 
 /// What the proxy shares with its tasks.
 #[derive(Debug)]
 struct Shared {
     name: String,
-    upstream: SocketAddr,
+    upstream: watch::Sender<String>,
     timer: Timer,
     streams: Streams,
     faults: watch::Sender<ProxyFaults>,
@@ -46,7 +55,8 @@ struct Shared {
 }
 
 impl EmbeddedProxy {
-    /// Starts a proxy from `listen` to `upstream`, up and without toxics. Delays are kept on
+    /// Starts a proxy from `listen` to `upstream`, up and without toxics. Both are addresses or
+    /// `host:port`; the upstream's name is looked up for each connection. Delays are kept on
     /// `timer`. Chance is drawn from `streams` for each proxy name, connection and direction. Runs
     /// on the current tokio runtime.
     ///
@@ -56,17 +66,38 @@ impl EmbeddedProxy {
     /// # Panics
     /// Outside of a tokio runtime.
     pub async fn start(
-        listen: SocketAddr,
-        upstream: SocketAddr,
+        listen: impl ToString,
+        upstream: impl ToString,
         timer: Timer,
         streams: Streams,
         name: &str,
     ) -> io::Result<Self> {
-        let faults = watch::Sender::new(ProxyFaults::default());
-        let (name, counters) = (name.to_owned(), Counters::default());
-        let shared = Arc::new(Shared { name, upstream, timer, streams, faults, counters });
-        let running = Running::start(listen, &shared).await?;
-        Ok(Self { listen: running.address(), shared, running: Mutex::new(Some(running)) })
+        let proxy = Self::down(listen, upstream, timer, streams, name);
+        proxy.set_enabled(true).await?;
+        Ok(proxy)
+    }
+
+    /// A proxy as [`EmbeddedProxy::start`] makes it, but down: [`EmbeddedProxy::set_enabled`] takes
+    /// it up.
+    pub fn down(
+        listen: impl ToString,
+        upstream: impl ToString,
+        timer: Timer,
+        streams: Streams,
+        name: &str,
+    ) -> Self {
+        let mut faults = ProxyFaults::default();
+        faults.set_enabled(false);
+        let shared = Arc::new(Shared {
+            name: name.to_owned(),
+            upstream: watch::Sender::new(upstream.to_string()),
+            timer,
+            streams,
+            faults: watch::Sender::new(faults),
+            counters: Counters::default(),
+        });
+        let listen = watch::Sender::new(Listen { text: listen.to_string(), address: None });
+        Self { shared, listen, running: Mutex::new(None) }
     }
 
     /// The proxy's name.
@@ -74,14 +105,21 @@ impl EmbeddedProxy {
         &self.shared.name
     }
 
-    /// Where it listens, also while down; the real port, if it was started with port 0.
-    pub const fn listen_addr(&self) -> SocketAddr {
-        self.listen
+    /// Where it listens, also while down: the real address once it has listened there, and what was
+    /// asked for until then.
+    pub fn listen(&self) -> String {
+        self.listen.borrow().text.clone()
     }
 
-    /// Where it connects to.
-    pub fn upstream_addr(&self) -> SocketAddr {
-        self.shared.upstream
+    /// The real address at which it listens, also while down; 0.0.0.0:0 if it never has listened.
+    pub fn listen_addr(&self) -> SocketAddr {
+        let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        self.listen.borrow().address.unwrap_or(nowhere)
+    }
+
+    /// Where it connects to, as it was asked to.
+    pub fn upstream(&self) -> String {
+        self.shared.upstream.borrow().clone()
     }
 
     /// Its faults as they are now.
@@ -130,14 +168,40 @@ impl EmbeddedProxy {
     /// If it cannot listen; it is down then, and the message names the address.
     pub async fn set_enabled(&self, enabled: bool) -> io::Result<()> {
         let mut running = self.running.lock().await;
-        if enabled && running.is_none() {
-            *running = Some(Running::start(self.listen, &self.shared).await?);
+        if enabled {
+            return self.go_up(&mut running).await;
         }
-        if !enabled && let Some(running) = running.take() {
-            running.stop().await;
-        }
-        self.shared.faults.send_modify(|faults| faults.set_enabled(enabled));
+        self.go_down(&mut running).await;
         Ok(())
+    }
+
+    /// Connects to another upstream from now on, and closes the connections to the old one. The
+    /// same upstream again changes nothing.
+    pub async fn set_upstream(&self, upstream: &str) {
+        let running = self.running.lock().await;
+        if *self.shared.upstream.borrow() == upstream {
+            return;
+        }
+        self.shared.upstream.send_replace(upstream.to_owned());
+        if let Some(running) = &*running {
+            running.close_connections().await;
+        }
+    }
+
+    /// Listens elsewhere, which closes all connections. The same address again changes nothing. A
+    /// proxy that is down stays so.
+    ///
+    /// # Errors
+    /// If it cannot listen; it is down then and keeps the new address, as Toxiproxy does.
+    pub async fn set_listen(&self, listen: &str) -> io::Result<()> {
+        let mut running = self.running.lock().await;
+        if self.listens_on(listen).await {
+            return Ok(());
+        }
+        let was_up = running.is_some();
+        self.go_down(&mut running).await;
+        self.listen.send_replace(Listen { text: listen.to_owned(), address: None });
+        if was_up { self.go_up(&mut running).await } else { Ok(()) }
     }
 
     /// Makes these, and no others, its faults. Toxics are told apart by their ids, so `faults` is
@@ -164,6 +228,36 @@ impl EmbeddedProxy {
         if let Some(running) = self.running.into_inner() {
             running.stop().await;
         }
+    }
+
+    async fn listens_on(&self, listen: &str) -> bool {
+        let current = self.listen.borrow().clone();
+        current.text == listen
+            || current.address.is_some() && current.address == resolve(listen).await.ok()
+    }
+
+    async fn go_up(&self, running: &mut Option<Running>) -> io::Result<()> {
+        if running.is_none() {
+            let listen = self.listen();
+            let started = Running::start(&listen, &self.shared).await;
+            let started = started.inspect_err(|_| self.tell_enabled(false))?;
+            let address = started.address();
+            self.listen.send_replace(Listen { text: address.to_string(), address: Some(address) });
+            *running = Some(started);
+        }
+        self.tell_enabled(true);
+        Ok(())
+    }
+
+    async fn go_down(&self, running: &mut Option<Running>) {
+        if let Some(running) = running.take() {
+            running.stop().await;
+        }
+        self.tell_enabled(false);
+    }
+
+    fn tell_enabled(&self, enabled: bool) {
+        self.shared.faults.send_modify(|faults| faults.set_enabled(enabled));
     }
 
     /// Makes a change and tells every link, unless it is refused.

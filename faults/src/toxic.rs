@@ -3,9 +3,17 @@
 //! To add a kind: copy `toxic/noop.rs` to `toxic/<name>.rs`, and add one line to the registry
 //! below. It then appears in files, schema, lists and the conformance suite.
 
+mod attribute;
+mod rate;
+
+pub use attribute::{AttributeError, LONGEST};
+pub use rate::LinkRate;
+
 use crate::chain::{Item, Output, Payload};
+use attribute::Attributes;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt::Debug;
 use testbed_core::quantity::Share;
@@ -50,8 +58,16 @@ pub struct Toxic {
     #[serde(default = "all_links")]
     pub toxicity: Share,
     /// What it does.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "possible")]
+    #[schemars(with = "ToxicKind")]
     pub kind: ToxicKind,
+}
+
+/// Reads a kind, and refuses what no toxic can do.
+fn possible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToxicKind, D::Error> {
+    let kind = ToxicKind::deserialize(deserializer)?;
+    kind.check().map_err(de::Error::custom)?;
+    Ok(kind)
 }
 
 const fn all_links() -> Share {
@@ -81,14 +97,34 @@ pub(crate) trait Behaviour: Clone + Debug + Default {
     /// One line for people who choose a toxic.
     const ABOUT: &'static str;
 
+    /// Whether the links that it acts on end when it is taken away.
+    const REMOVAL_CLOSES: bool = false;
+
+    /// Its attributes by name, as Toxiproxy's HTTP API has them.
+    fn attributes(&mut self) -> Attributes<'_>;
+
+    /// Refuses attributes that mean nothing it could do.
+    fn check(&self) -> Result<(), AttributeError> {
+        Ok(())
+    }
+
     /// How many items it holds back at most before it lets no more in, 1 or more.
     fn capacity(&self) -> usize {
         1
     }
 
+    /// It begins to act on a link at `now`, or goes on with new attributes.
+    fn start(&self, _memory: &mut Self::Memory, _now: Time) {}
+
+    /// When it ends the link if nothing enters before.
+    fn closes_at(&self, _memory: &Self::Memory) -> Option<Time> {
+        None
+    }
+
     /// An item enters at `now`. It goes on once it is given to `out` with the earliest time at
     /// which it may leave. Not giving it on drops it; giving on several pieces splits it; giving
-    /// on [`Item::Eof`] ends the link.
+    /// on [`Item::Eof`] or [`Item::Reset`] ends the link. What is given on for [`Time::NEVER`]
+    /// enters anew when the attributes change, and goes on when the toxic is removed.
     fn enter<P: Payload>(
         &self,
         memory: &mut Self::Memory,
@@ -112,7 +148,7 @@ macro_rules! toxics {
         }
 
         impl ToxicKind {
-            /// Every registered kind with its default attributes, in the order of the registry.
+            /// Every registered kind with attributes that are possible, in the order of the registry.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$Kind($Kind::default())),+]
             }
@@ -125,6 +161,23 @@ macro_rules! toxics {
             /// One line on what the kind does.
             pub const fn about(&self) -> &'static str {
                 match self { $(Self::$Kind(_) => <$Kind as Behaviour>::ABOUT,)+ }
+            }
+
+            /// The kind of that name with its default attributes.
+            fn named(name: &str) -> Option<Self> {
+                match name {
+                    $(stringify!($module) => Some(Self::$Kind($Kind::default())),)+
+                    _ => None,
+                }
+            }
+
+            fn attributes(&mut self) -> Attributes<'_> {
+                match self { $(Self::$Kind(kind) => kind.attributes(),)+ }
+            }
+
+            /// See [`Behaviour::check`].
+            fn check_own(&self) -> Result<(), AttributeError> {
+                match self { $(Self::$Kind(kind) => kind.check(),)+ }
             }
 
             /// The toxic at the start of its work on one link.
@@ -140,6 +193,14 @@ macro_rules! toxics {
         }
 
         impl Stage {
+            /// Whether it is of that kind.
+            pub(crate) fn is(&self, kind: &ToxicKind) -> bool {
+                match (self, kind) {
+                    $((Self::$Kind(..), ToxicKind::$Kind(_)) => true,)+
+                    _ => false,
+                }
+            }
+
             /// Takes new attributes on; starts afresh only if the kind is another.
             pub(crate) fn update(&mut self, new: &ToxicKind) {
                 match (self, new) {
@@ -151,6 +212,21 @@ macro_rules! toxics {
             /// See [`Behaviour::capacity`].
             pub(crate) fn capacity(&self) -> usize {
                 match self { $(Self::$Kind(kind, _) => kind.capacity(),)+ }
+            }
+
+            /// See [`Behaviour::REMOVAL_CLOSES`].
+            pub(crate) const fn removal_closes(&self) -> bool {
+                match self { $(Self::$Kind(..) => <$Kind as Behaviour>::REMOVAL_CLOSES,)+ }
+            }
+
+            /// See [`Behaviour::start`].
+            pub(crate) fn start(&mut self, now: Time) {
+                match self { $(Self::$Kind(kind, memory) => kind.start(memory, now),)+ }
+            }
+
+            /// See [`Behaviour::closes_at`].
+            pub(crate) fn closes_at(&self) -> Option<Time> {
+                match self { $(Self::$Kind(kind, memory) => kind.closes_at(memory),)+ }
             }
 
             /// See [`Behaviour::enter`].
@@ -168,7 +244,54 @@ macro_rules! toxics {
 
 toxics! {
     Latency => latency,
+    Bandwidth => bandwidth,
+    SlowClose => slow_close,
+    Timeout => timeout,
+    ResetPeer => reset_peer,
+    Slicer => slicer,
+    LimitData => limit_data,
     Noop => noop,
+}
+
+impl ToxicKind {
+    /// The kind of that name, with attributes as Toxiproxy's HTTP API writes them: whole numbers of
+    /// milliseconds, units of 1000 bytes a second, or bytes; the slicer's `delay` in microseconds.
+    /// What is missing or null is 0, and what is unknown is ignored.
+    ///
+    /// # Errors
+    /// If there is no such kind, or it cannot do what the attributes ask for.
+    pub fn from_api(name: &str, attributes: &Map<String, Value>) -> Result<Self, AttributeError> {
+        let mut kind = Self::named(name).ok_or(AttributeError::UnknownKind)?;
+        attribute::set_all(kind.attributes(), attributes)?;
+        kind.check()?;
+        Ok(kind)
+    }
+
+    /// The attributes as Toxiproxy's HTTP API writes them, to the nearest of its units.
+    pub fn to_api(&self) -> Map<String, Value> {
+        attribute::to_json(self.clone().attributes())
+    }
+
+    /// Changes the attributes that are there, as [`ToxicKind::from_api`] reads them, and no others.
+    ///
+    /// # Errors
+    /// If the toxic cannot do what they ask for; nothing has changed then.
+    pub fn merge_api(&mut self, attributes: &Map<String, Value>) -> Result<(), AttributeError> {
+        let mut merged = self.clone();
+        attribute::set_present(merged.attributes(), attributes)?;
+        merged.check()?;
+        *self = merged;
+        Ok(())
+    }
+
+    /// Refuses what no toxic can do: a time over [`LONGEST`], or what its kind has no meaning for.
+    ///
+    /// # Errors
+    /// The attribute, and what it has to be.
+    pub fn check(&self) -> Result<(), AttributeError> {
+        attribute::check_times(self.clone().attributes())?;
+        self.check_own()
+    }
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub enum Command {
     Schema,
     /// Run the fake backend alone, for a client of your own
     Backend(BackendArgs),
+    /// Run the fault proxy alone, with Toxiproxy's HTTP API
+    Proxy(ProxyArgs),
 }
 
 /// Arguments of `run`.
@@ -143,6 +145,25 @@ pub struct BackendArgs {
     #[arg(long, default_value_t = 100_000)]
     pub backlog: u32,
     /// The seed of its service times
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Arguments of `proxy`.
+#[derive(Debug, Args)]
+#[command(after_help = "The file is a list of proxies, JSON or YAML, as Toxiproxy's; toxics may \
+                        stand in it:\n\n- name: web\n  listen: 127.0.0.1:8081\n  upstream: \
+                        127.0.0.1:8080\n  toxics:\n  - {type: latency, attributes: {latency: \
+                        100}}\n\nExit codes: 1 a port is taken, 2 bad command line, 3 invalid \
+                        file, 130 or 143 interrupted.")]
+pub struct ProxyArgs {
+    /// Where the API listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8474")]
+    pub listen: SocketAddr,
+    /// Proxies to start with
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The seed of all chance
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }

@@ -12,6 +12,7 @@ pub mod drive;
 pub mod experiment;
 pub mod law;
 pub mod list;
+pub mod proxy_command;
 pub mod report;
 pub mod run;
 pub mod run_dir;

@@ -5,13 +5,14 @@ use std::io::{self, BufReader, IsTerminal, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 use testbed::backend::{StandaloneArgs, run_standalone};
-use testbed::cli::{self, BackendArgs, CheckArgs, Cli, Command, LawArgs, RunArgs};
+use testbed::cli::{self, BackendArgs, CheckArgs, Cli, Command, LawArgs, ProxyArgs, RunArgs};
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
 use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
+use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
 use testbed::run::{RunOptions, run};
 use testbed::{law, list, say};
 use testbed_core::service::ServiceConfig;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
         Command::Schema => print(&format!("{:#}\n", experiment::schema())).map(|()| 0),
         Command::Backend(args) => backend_command(args),
+        Command::Proxy(args) => proxy_command(args),
     };
     done.map_or_else(
         |Failure(code, message)| {
@@ -141,10 +143,29 @@ fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
     let standalone = StandaloneArgs { listen: args.listen, service, seed: args.seed };
     run_standalone(&standalone, || interrupt.signal().is_some())
         .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
-    Ok(match interrupt.signal() {
+    Ok(interrupted(&interrupt))
+}
+
+fn proxy_command(args: ProxyArgs) -> Result<u8, Failure> {
+    let interrupt = watch_signals()?;
+    let command = ProxyCommand { listen: args.listen, config: args.config, seed: args.seed };
+    run_proxy(&command, || interrupt.signal().is_some()).map_err(|error| {
+        let code = match &error {
+            ProxyCommandError::Unread { .. } => USAGE,
+            ProxyCommandError::Invalid { .. } => INVALID,
+            _ => BROKEN,
+        };
+        Failure(code, format!("error: {error}"))
+    })?;
+    Ok(interrupted(&interrupt))
+}
+
+/// The exit code of what runs until a signal comes.
+fn interrupted(interrupt: &Interrupt) -> u8 {
+    match interrupt.signal() {
         Some(Signal::Terminate) => 143,
         _ => 130,
-    })
+    }
 }
 
 fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {

@@ -78,7 +78,6 @@ mod tests {
             ("::1:80", "address ::1:80: too many colons in address"),
             ("127.0.0.1:66000", "address 66000: invalid port"),
             ("127.0.0.1:-1", "address -1: invalid port"),
-            ("no.such.host.invalid:80", "lookup no.such.host.invalid: no such host"),
         ] {
             assert_eq!(resolved(text), Err(says.into()), "{text}");
         }

@@ -93,7 +93,7 @@ pub(super) fn mismatch(value: &Value, place: &str) -> ApiError {
 }
 
 /// What Go calls a JSON value.
-fn go_kind(value: &Value) -> &'static str {
+pub(super) fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",

@@ -50,9 +50,12 @@ pub enum ApiError {
         /// How many there may be.
         limit: usize,
     },
-    /// An address that is none, or that cannot be listened on.
+    /// An address that is none.
     #[error("{0}")]
     Address(String),
+    /// An address that cannot be listened on.
+    #[error("{0}")]
+    Bind(String),
     /// The API broke a promise of its own.
     #[error("internal error")]
     Internal,
@@ -78,7 +81,7 @@ impl ApiError {
             Self::LongBody(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoProxy | Self::NoToxic => StatusCode::NOT_FOUND,
             Self::ProxyExists | Self::ToxicExists => StatusCode::CONFLICT,
-            Self::Address(_) | Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Address(_) | Self::Bind(_) | Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a toxic holds back.
 
-use super::Item;
+use super::{Item, Payload};
 use std::collections::VecDeque;
 use testbed_core::rng::Rng;
 use testbed_core::time::Time;
@@ -33,6 +33,19 @@ impl<P> Held<P> {
         self.items.front().map(|(at, _)| *at)
     }
 
+    /// Takes out what was promised no time at all, which is the last of it.
+    pub(super) fn take_unpromised(&mut self) -> VecDeque<(Time, Item<P>)> {
+        self.items.split_off(self.items.partition_point(|(at, _)| *at < Time::NEVER))
+    }
+
+    /// Lets go of everything; how many bytes that were.
+    pub(super) fn discard(&mut self) -> u64
+    where
+        P: Payload,
+    {
+        self.items.drain(..).map(|(_, item)| item.bytes()).sum()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
@@ -47,16 +60,26 @@ impl<P> Held<P> {
 pub(crate) struct Output<'a, P> {
     held: &'a mut Held<P>,
     rng: &'a mut Rng,
+    /// Bytes that were let go on.
+    passed: u64,
+    ended: bool,
 }
 
-impl<'a, P> Output<'a, P> {
-    pub(super) fn new(held: &'a mut Held<P>, rng: &'a mut Rng) -> Self {
-        Self { held, rng }
+impl<'a, P: Payload> Output<'a, P> {
+    pub(super) const fn new(held: &'a mut Held<P>, rng: &'a mut Rng) -> Self {
+        Self { held, rng, passed: 0, ended: false }
     }
 
     /// Lets `item` leave at `at`, or when all before it have left if that is later.
     pub(crate) fn release(&mut self, at: Time, item: Item<P>) {
+        self.passed += item.bytes();
+        self.ended |= item.is_end();
         self.held.push(at, item);
+    }
+
+    /// Bytes that were let go on, and whether that was the end.
+    pub(super) const fn outcome(&self) -> (u64, bool) {
+        (self.passed, self.ended)
     }
 
     /// The toxic's chance on this link.

@@ -20,20 +20,19 @@ pub(super) struct Slot<P> {
     /// Whether toxicity struck. If not, all passes.
     strikes: bool,
     held: Held<P>,
+    /// Whether the end has come in or was made here; what comes after it is dropped.
+    ended: bool,
     rng: Rng,
 }
 
 impl<P: Payload> Slot<P> {
-    /// The toxic starts on this link.
-    pub(super) fn start(toxic: &ActiveToxic, mut rng: Rng) -> Self {
-        Self {
-            toxic: Some(toxic.id),
-            version: toxic.version,
-            stage: toxic.toxic.kind.stage(),
-            strikes: strikes(toxic.toxic.toxicity, &mut rng),
-            held: Held::new(),
-            rng,
-        }
+    /// The toxic starts on this link at `now`.
+    pub(super) fn start(now: Time, toxic: &ActiveToxic, mut rng: Rng) -> Self {
+        let strikes = strikes(toxic.toxic.toxicity, &mut rng);
+        let mut stage = toxic.toxic.kind.stage();
+        stage.start(now);
+        let (held, version) = (Held::new(), toxic.version);
+        Self { toxic: Some(toxic.id), version, stage, strikes, held, ended: false, rng }
     }
 
     /// Whether this is the place of that toxic.
@@ -41,34 +40,93 @@ impl<P: Payload> Slot<P> {
         self.toxic == Some(id)
     }
 
-    /// Follows what became of its toxic.
-    pub(super) fn follow(&mut self, faults: &ProxyFaults) {
+    /// Whether the toxic acts on this link.
+    pub(super) const fn strikes(&self) -> bool {
+        self.strikes
+    }
+
+    /// Follows at `now` what became of its toxic; the bytes that were dropped by that.
+    pub(super) fn follow(&mut self, now: Time, faults: &ProxyFaults) -> u64 {
         match self.toxic.and_then(|id| faults.find(id)) {
-            Some(toxic) if toxic.version != self.version => self.update(toxic),
-            Some(_) => {}
-            None => self.remove(),
+            Some(toxic) if toxic.version != self.version => self.update(now, toxic),
+            Some(_) => 0,
+            None => self.remove(now),
         }
     }
 
-    fn update(&mut self, toxic: &ActiveToxic) {
+    fn update(&mut self, now: Time, toxic: &ActiveToxic) -> u64 {
         self.version = toxic.version;
+        if !self.stage.is(&toxic.toxic.kind) {
+            self.stop(now);
+        }
         self.stage.update(&toxic.toxic.kind);
+        self.stage.start(now);
         self.strikes = strikes(toxic.toxic.toxicity, &mut self.rng);
+        self.enter_anew(now)
     }
 
-    fn remove(&mut self) {
+    fn remove(&mut self, now: Time) -> u64 {
+        self.stop(now);
         self.toxic = None;
         self.strikes = false;
+        self.enter_anew(now)
     }
 
-    /// An item comes in at `at`.
-    pub(super) fn enter(&mut self, at: Time, item: Item<P>) {
+    /// The kind of toxic that is here is gone.
+    fn stop(&mut self, now: Time) {
+        if self.strikes && self.stage.removal_closes() {
+            self.close(now);
+        }
+    }
+
+    /// What was promised no time gets one, or is let go.
+    fn enter_anew(&mut self, now: Time) -> u64 {
+        let waiting = self.held.take_unpromised();
+        // An end that has left has nothing behind it: if something waits, so does the end.
+        self.ended &= waiting.is_empty();
+        waiting.into_iter().map(|(_, item)| self.enter(now, item)).sum()
+    }
+
+    /// An item comes in at `at`; how many of its bytes were dropped.
+    pub(super) fn enter(&mut self, at: Time, item: Item<P>) -> u64 {
+        self.expire(at);
+        let bytes = item.bytes();
+        if self.ended {
+            return bytes;
+        }
         let mut out = Output::new(&mut self.held, &mut self.rng);
         if self.strikes {
             self.stage.enter(at, item, &mut out);
         } else {
             out.release(at, item);
         }
+        let (passed, ended) = out.outcome();
+        self.ended = ended;
+        bytes - passed
+    }
+
+    /// When the toxic ends the link if nothing comes in before.
+    pub(super) fn closes_at(&self) -> Option<Time> {
+        if self.strikes && !self.ended { self.stage.closes_at() } else { None }
+    }
+
+    /// Ends the link if it is time to; whether it was.
+    pub(super) fn expire(&mut self, now: Time) -> bool {
+        let due = self.closes_at().filter(|at| *at <= now);
+        due.into_iter().for_each(|at| self.close(at));
+        due.is_some()
+    }
+
+    fn close(&mut self, at: Time) {
+        if !self.ended {
+            self.held.push(at, Item::Eof);
+            self.ended = true;
+        }
+    }
+
+    /// Lets go of all that it holds; how many bytes that were.
+    pub(super) fn discard(&mut self) -> u64 {
+        self.held.discard()
     }
 
     /// The next item that may go on at `now`, and since when.

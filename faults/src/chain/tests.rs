@@ -1,33 +1,27 @@
 //! Chains over tables of (time, input, expected), and over any sequence of changes.
 
+mod kinds;
 mod properties;
 mod tables;
 
 use super::*;
 use crate::control::link_rng;
-use crate::toxic::{Latency, Noop, Toxic, ToxicKind};
+use crate::toxic::{Bandwidth, Latency, LimitData, LinkRate, Noop, Slicer, Toxic, ToxicKind};
 use bytes::Bytes;
+use testbed_core::limit::quantity::Bytes as Size;
 use testbed_core::rng::Streams;
 use testbed_core::time::Nanos;
 
 /// One downstream link and its faults, driven as a proxy drives it.
-struct Link {
-    chain: Chain<Bytes>,
+struct Link<P = Bytes> {
+    chain: Chain<P>,
     faults: ProxyFaults,
 }
 
-impl Link {
+impl<P: Payload> Link<P> {
     fn new(seed: u64) -> Self {
         let rng = link_rng(&Streams::new(seed), "proxy", 0, Stream::Downstream);
         Self { chain: Chain::new(Stream::Downstream, rng), faults: ProxyFaults::default() }
-    }
-
-    fn with(toxics: &[Toxic]) -> Self {
-        let mut link = Self::new(1);
-        for toxic in toxics {
-            link.add(0, toxic.clone());
-        }
-        link
     }
 
     fn add(&mut self, now: u64, toxic: Toxic) {
@@ -39,16 +33,12 @@ impl Link {
         self.chain.apply(Time::from_nanos(now), &self.faults);
     }
 
-    fn push(&mut self, now: u64, byte: u8) {
-        self.chain.push(Time::from_nanos(now), data(byte));
-    }
-
-    fn pop(&mut self, now: u64) -> Option<Item<Bytes>> {
+    fn pop(&mut self, now: u64) -> Option<Item<P>> {
         self.chain.pop(Time::from_nanos(now))
     }
 
     /// Pops at every wake until nothing more comes: (time, item).
-    fn run(&mut self) -> Vec<(u64, Item<Bytes>)> {
+    fn run(&mut self) -> Vec<(u64, Item<P>)> {
         let mut left = Vec::new();
         let mut wake = self.chain.next_wake();
         while let Some(now) = wake {
@@ -63,6 +53,20 @@ impl Link {
     }
 }
 
+impl Link {
+    fn with(toxics: &[Toxic]) -> Self {
+        let mut link = Self::new(1);
+        for toxic in toxics {
+            link.add(0, toxic.clone());
+        }
+        link
+    }
+
+    fn push(&mut self, now: u64, byte: u8) {
+        self.chain.push(Time::from_nanos(now), data(byte));
+    }
+}
+
 fn data(byte: u8) -> Item<Bytes> {
     Item::Data(Bytes::from(vec![byte]))
 }
@@ -70,6 +74,19 @@ fn data(byte: u8) -> Item<Bytes> {
 fn latency(latency: u64, jitter: u64) -> ToxicKind {
     let (latency, jitter) = (Nanos::new(latency), Nanos::new(jitter));
     ToxicKind::Latency(Latency { latency, jitter })
+}
+
+fn bandwidth(bytes_per_second: u64) -> ToxicKind {
+    ToxicKind::Bandwidth(Bandwidth { rate: LinkRate::new(bytes_per_second) })
+}
+
+fn limit_data(bytes: u64) -> ToxicKind {
+    ToxicKind::LimitData(LimitData { bytes: Size::new(bytes) })
+}
+
+fn slicer(average: u64, variation: u64, delay: Nanos) -> ToxicKind {
+    let (average_size, size_variation) = (Size::new(average), Size::new(variation));
+    ToxicKind::Slicer(Slicer { average_size, size_variation, delay })
 }
 
 fn named(name: &str, kind: ToxicKind) -> Toxic {

@@ -1,7 +1,7 @@
 //! One connection: a client, its own dial to the upstream, and the two links between them.
 
 use super::Shared;
-use super::link::Link;
+use super::link::{End, Link};
 use crate::toxic::Stream;
 use std::io;
 use std::sync::Arc;
@@ -22,10 +22,11 @@ impl Connection {
         Self { client, shared, number }
     }
 
-    /// Serves the client until either side ends or fails; both sockets are closed then. One task
+    /// Dials the upstream, and serves the client until either side ends or fails; both sockets are closed then. One task
     /// polls both links, which keeps a round trip on one thread.
     pub(super) async fn serve(mut self) {
-        match TcpStream::connect(self.shared.upstream).await {
+        let upstream = self.shared.upstream.borrow().clone();
+        match TcpStream::connect(upstream).await {
             // An error on a socket ends the connection as an end of stream does.
             Ok(server) => drop(self.relay(server).await),
             Err(_) => self.shared.counters.dial_failed(),
@@ -40,11 +41,17 @@ impl Connection {
         let (shared, number) = (&*self.shared, self.number);
         let upstream = Link::new(shared, number, Stream::Upstream, from_client, to_server);
         let downstream = Link::new(shared, number, Stream::Downstream, from_server, to_client);
-        tokio::select! {
+        let end = tokio::select! {
             biased;
-            ended = upstream.run() => ended,
-            ended = downstream.run() => ended,
+            end = upstream.run() => end?,
+            end = downstream.run() => end?,
+        };
+        if end == End::Reset {
+            // With this a close sends a reset, and throws away what was not sent yet.
+            self.client.set_zero_linger()?;
+            server.set_zero_linger()?;
         }
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! One direction of one connection: reads, chain, writes.
 
 use super::Shared;
-use crate::chain::{Chain, Item};
+use super::stats::StreamCounters;
+use crate::chain::{Chain, Item, Tally};
 use crate::control::{ProxyFaults, link_rng};
 use crate::toxic::Stream;
 use bytes::{Bytes, BytesMut};
@@ -24,6 +25,15 @@ enum Event {
     Due,
     /// There may be something to read.
     Readable,
+}
+
+/// How a link ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// By closing.
+    Closed,
+    /// By a toxic that resets both sides.
+    Reset,
 }
 
 /// One direction of one connection.
@@ -51,6 +61,7 @@ impl<'a> Link<'a> {
         // The faults that are there already count as a change, too.
         faults.mark_changed();
         let chain = Chain::new(stream, rng);
+        shared.counters.of(stream).opened();
         Self { shared, stream, chain, faults, reader, writer, at_eof: false }
     }
 
@@ -58,15 +69,17 @@ impl<'a> Link<'a> {
     ///
     /// # Errors
     /// If a write fails. A failed read ends the link in order, behind what came before it.
-    pub(super) async fn run(mut self) -> io::Result<()> {
+    pub(super) async fn run(mut self) -> io::Result<End> {
         loop {
             self.follow_faults();
             while let Some(item) = self.chain.pop(self.now()) {
                 match item {
                     Item::Data(chunk) => self.write(&chunk).await?,
-                    Item::Eof => return Ok(()),
+                    Item::Eof => return Ok(End::Closed),
+                    Item::Reset => return Ok(End::Reset),
                 }
             }
+            self.report();
             if let Event::Readable = self.next_event().await {
                 self.receive().await?;
             }
@@ -97,7 +110,10 @@ impl<'a> Link<'a> {
                 self.end();
                 Ok(())
             }
-            Ok(_) => self.take(buffer).await,
+            Ok(length) => {
+                self.counters().received(length);
+                self.take(buffer).await
+            }
         }
     }
 
@@ -128,12 +144,32 @@ impl<'a> Link<'a> {
 
     async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.writer.write_all(chunk).await?;
-        self.shared.counters.forwarded(self.stream, chunk.len() as u64);
+        self.counters().sent(chunk.len());
         Ok(())
+    }
+
+    fn counters(&self) -> &StreamCounters {
+        self.shared.counters.of(self.stream)
+    }
+
+    /// Adds what the toxics have done to the proxy's counters.
+    fn report(&mut self) {
+        let tally = self.chain.take_tally();
+        if tally != Tally::NOTHING {
+            self.counters().add(tally);
+        }
     }
 
     fn now(&self) -> Time {
         self.shared.timer.clock().now()
+    }
+}
+
+impl Drop for Link<'_> {
+    /// However the connection ends, what is held is lost with it, and counts.
+    fn drop(&mut self) {
+        self.chain.discard();
+        self.report();
     }
 }
 

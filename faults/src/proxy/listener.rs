@@ -6,8 +6,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use testbed_core::time::Nanos;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::net::{TcpListener, lookup_host};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
 /// How long to wait after a failed accept: the usual cause, too many open files, takes a while to
@@ -18,22 +18,32 @@ const AFTER_FAILED_ACCEPT: Nanos = Nanos::from_millis(5);
 #[derive(Debug)]
 pub(super) struct Running {
     address: SocketAddr,
-    /// Never sent on; its end is the signal.
-    stop: oneshot::Sender<()>,
+    /// Orders to close every connection, each answered when that is done. The end of the channel
+    /// is the signal to stop.
+    orders: mpsc::Sender<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
 
 impl Running {
-    /// Listens on `listen` and serves what comes.
-    pub(super) async fn start(listen: SocketAddr, shared: &Arc<Shared>) -> io::Result<Self> {
+    /// Listens on `listen`, an address or `host:port`, and serves what comes.
+    pub(super) async fn start(listen: &str, shared: &Arc<Shared>) -> io::Result<Self> {
         let cannot = |error: io::Error| {
             io::Error::new(error.kind(), format!("cannot listen on {listen}: {error}"))
         };
-        let listener = TcpListener::bind(listen).await.map_err(cannot)?;
+        let listener = TcpListener::bind(resolve(listen).await.map_err(cannot)?);
+        let listener = listener.await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, Arc::clone(shared), stopped));
-        Ok(Self { address, stop, task })
+        let (orders, ordered) = mpsc::channel(1);
+        let task = tokio::spawn(serve(listener, Arc::clone(shared), ordered));
+        Ok(Self { address, orders, task })
+    }
+
+    /// Closes every connection, and returns when that is done; it listens on.
+    pub(super) async fn close_connections(&self) {
+        let (done, is_done) = oneshot::channel();
+        // An error means that the runtime is going down, and the sockets with it.
+        let _ = self.orders.send(done).await;
+        let _ = is_done.await;
     }
 
     /// Where it listens.
@@ -43,20 +53,36 @@ impl Running {
 
     /// Closes listener and connections, and returns when all are closed.
     pub(super) async fn stop(self) {
-        drop(self.stop);
+        drop(self.orders);
         // An error means that the runtime is going down, and the sockets with it.
         let _ = self.task.await;
     }
 }
 
+/// The address that a name stands for; of several, the first of IPv4, as Toxiproxy takes it.
+pub(super) async fn resolve(host: &str) -> io::Result<SocketAddr> {
+    let found: Vec<SocketAddr> = lookup_host(host).await?.collect();
+    let first = found.iter().find(|address| address.is_ipv4()).or_else(|| found.first());
+    first.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such host"))
+}
+
 /// Accepts connections until stopped, then closes them all. They end with this task, however it
 /// ends, because the set owns them.
-async fn serve(listener: TcpListener, shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
+async fn serve(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    mut orders: mpsc::Receiver<oneshot::Sender<()>>,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             biased;
-            _ = &mut stopped => break,
+            order = orders.recv() => {
+                let Some(done) = order else { break };
+                connections.shutdown().await;
+                // Who gave the order may have stopped waiting.
+                let _ = done.send(());
+            }
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((client, _)) => {

@@ -1,6 +1,7 @@
 //! `latency`: each chunk leaves a while after it came.
 
 use super::Behaviour;
+use super::attribute::{Attribute, Attributes};
 use crate::chain::{Item, Output, Payload};
 use rand::RngExt as _;
 use schemars::JsonSchema;
@@ -28,6 +29,13 @@ impl Behaviour for Latency {
     const ABOUT: &'static str =
         "delays data by latency +- jitter, without limiting throughput; order is kept";
 
+    fn attributes(&mut self) -> Attributes<'_> {
+        vec![
+            ("latency", Attribute::Millis(&mut self.latency)),
+            ("jitter", Attribute::Millis(&mut self.jitter)),
+        ]
+    }
+
     fn capacity(&self) -> usize {
         CHUNKS_HELD
     }
@@ -41,7 +49,7 @@ impl Behaviour for Latency {
     ) {
         let delay = match item {
             Item::Data(_) => self.delay(out.rng()),
-            Item::Eof => Nanos::ZERO,
+            Item::Eof | Item::Reset => Nanos::ZERO,
         };
         out.release(now.after(delay), item);
     }

@@ -1,6 +1,7 @@
 //! `noop`: changes nothing. The template for a new toxic.
 
 use super::Behaviour;
+use super::attribute::Attributes;
 use crate::chain::{Item, Output, Payload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,10 @@ impl Behaviour for Noop {
     type Memory = ();
 
     const ABOUT: &'static str = "changes nothing";
+
+    fn attributes(&mut self) -> Attributes<'_> {
+        Vec::new()
+    }
 
     fn enter<P: Payload>(
         &self,

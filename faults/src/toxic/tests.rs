@@ -47,6 +47,12 @@ fn what_a_file_cannot_mean_is_refused() {
         "{ toxicity: 50% }",
         "{ latency: { latency: 40 } }",
         "{ latency: { delay: 40ms } }",
+        "{ latency: { latency: 25h } }",
+        "{ bandwidth: {} }",
+        "{ bandwidth: { rate: 999B/s } }",
+        "{ limit_data: {} }",
+        "{ slicer: { average_size: 0B } }",
+        "{ slicer: { average_size: 5B, size_variation: 6B } }",
         "{ latency: {}, noop: {} }",
         "{ noop: {}, toxicty: 50% }",
         "{ noop: {}, stream: sideways }",
@@ -86,10 +92,11 @@ fn every_kind_reads_back_as_it_was_written() {
 }
 
 #[test]
-fn every_kind_with_default_attributes_passes_data_in_order_at_once() {
+fn every_kind_passes_all_in_order_at_once_where_toxicity_does_not_strike() {
     for kind in ToxicKind::all() {
         let mut faults = ProxyFaults::default();
-        faults.add(Toxic::new(kind.clone())).unwrap();
+        let toxicity = Share::new(0.0).unwrap();
+        faults.add(Toxic { toxicity, ..Toxic::new(kind.clone()) }).unwrap();
         let rng = link_rng(&Streams::new(1), "proxy", 0, Stream::Downstream);
         let mut chain = Chain::new(Stream::Downstream, rng);
         chain.apply(Time::ZERO, &faults);
@@ -101,4 +108,101 @@ fn every_kind_with_default_attributes_passes_data_in_order_at_once() {
         chain.push(Time::ZERO, Item::Eof);
         assert_eq!(chain.pop(Time::ZERO), Some(Item::Eof), "{}", kind.name());
     }
+}
+
+#[test]
+fn every_kind_is_possible_and_lets_its_source_end() {
+    for kind in ToxicKind::all() {
+        assert_eq!(kind.check(), Ok(()), "{}", kind.name());
+        let mut faults = ProxyFaults::default();
+        faults.add(Toxic::new(kind.clone())).unwrap();
+        let mut chain = Chain::<Bytes>::new(Stream::Downstream, Streams::new(1).stream("link"));
+        chain.apply(Time::ZERO, &faults);
+        chain.push(Time::ZERO, Item::Eof);
+        let end = chain.next_wake().and_then(|wake| chain.pop(wake));
+        assert!(end.is_some_and(|end| end.is_end()), "{}", kind.name());
+    }
+}
+
+fn object(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap()
+}
+
+/// Kinds with attributes as Toxiproxy 2.12 shows them, in its order.
+const API: [(&str, &str); 8] = [
+    ("latency", r#"{"latency":100,"jitter":10}"#),
+    ("bandwidth", r#"{"rate":1000}"#),
+    ("slow_close", r#"{"delay":1}"#),
+    ("timeout", r#"{"timeout":1000}"#),
+    ("reset_peer", r#"{"timeout":1}"#),
+    ("slicer", r#"{"average_size":10,"size_variation":5,"delay":10}"#),
+    ("limit_data", r#"{"bytes":10}"#),
+    ("noop", "{}"),
+];
+
+#[test]
+fn the_api_gives_back_what_it_was_given_for_every_kind() {
+    assert_eq!(API.map(|(name, _)| name).to_vec(), names());
+    for (name, json) in API {
+        let kind = ToxicKind::from_api(name, &object(json)).unwrap();
+        assert_eq!(kind.name(), name);
+        assert_eq!(kind.to_api(), object(json), "{name}");
+    }
+}
+
+fn names() -> Vec<&'static str> {
+    ToxicKind::all().iter().map(ToxicKind::name).collect()
+}
+
+#[test]
+fn the_api_counts_in_toxiproxys_units() {
+    for (name, json, file) in [
+        ("latency", r#"{"latency":40,"jitter":5}"#, "latency: { latency: 40ms, jitter: 5ms }"),
+        ("bandwidth", r#"{"rate":100}"#, "bandwidth: { rate: 100kB/s }"),
+        ("bandwidth", "{}", "bandwidth: { rate: 0B/s }"),
+        ("slicer", r#"{"average_size":9,"delay":10}"#, "slicer: { average_size: 9B, delay: 10us }"),
+        ("limit_data", r#"{"bytes":1024}"#, "limit_data: { bytes: 1KiB }"),
+        ("timeout", r#"{"timeout":null,"unknown":"x"}"#, "timeout: {}"),
+    ] {
+        let toxic: Toxic = serde_yaml::from_str(file).unwrap();
+        assert_eq!(ToxicKind::from_api(name, &object(json)), Ok(toxic.kind), "{file}");
+    }
+}
+
+#[test]
+fn a_merge_changes_what_is_there_and_is_all_or_nothing() {
+    let mut kind = ToxicKind::from_api("slicer", &object(API[5].1)).unwrap();
+    kind.merge_api(&object(r#"{"average_size":null,"size_variation":7}"#)).unwrap();
+    let merged = object(r#"{"average_size":10,"size_variation":7,"delay":10}"#);
+    assert_eq!(kind.to_api(), merged);
+    assert!(kind.merge_api(&object(r#"{"average_size":5,"delay":20}"#)).is_err());
+    assert_eq!(kind.to_api(), merged);
+}
+
+#[test]
+fn impossible_attributes_are_refused_with_a_reason() {
+    for (name, json, reason) in [
+        ("molasses", "{}", "invalid toxic type"),
+        ("latency", r#"{"latency":1.5}"#, "attribute `latency` must be a whole number"),
+        ("latency", r#"{"jitter":"5"}"#, "attribute `jitter` must be a whole number"),
+        ("latency", r#"{"jitter":1e30}"#, "attribute `jitter` must be a whole number"),
+        ("latency", r#"{"latency":-5}"#, "attribute `latency` must be 0 or more"),
+        ("latency", r#"{"jitter":86400001}"#, "attribute `jitter` must be one day at most"),
+        (
+            "timeout",
+            r#"{"timeout":5000000000000000000}"#,
+            "attribute `timeout` must be one day at most",
+        ),
+        ("bandwidth", r#"{"rate":-1}"#, "attribute `rate` must be 0 or more"),
+        ("slicer", "{}", "attribute `average_size` must be 1 byte or more"),
+        (
+            "slicer",
+            r#"{"average_size":5,"size_variation":6}"#,
+            "attribute `size_variation` must be average_size at most",
+        ),
+    ] {
+        let error = ToxicKind::from_api(name, &object(json)).unwrap_err();
+        assert_eq!(error.to_string(), reason, "{name} {json}");
+    }
+    assert!(ToxicKind::from_api("latency", &object(r#"{"latency":86400000}"#)).is_ok());
 }

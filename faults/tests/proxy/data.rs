@@ -1,10 +1,11 @@
 //! Bytes: all of them, in order, and counted.
 
-use crate::support::{connect, latency, slow, with_bench};
+use crate::support::{connect, slow, toxic, upstream, with_bench};
 use testbed_core::quantity::Share;
 use testbed_core::time::Nanos;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 #[test]
 fn messages_of_all_sizes_come_back_and_are_counted() {
@@ -17,10 +18,11 @@ fn messages_of_all_sizes_come_back_and_are_counted() {
         }
         let bytes = sizes.iter().sum::<usize>() as u64;
         let stats = bench.proxy.stats();
-        assert_eq!(stats.bytes_upstream, bytes);
+        assert_eq!((stats.upstream.received, stats.upstream.sent), (bytes, bytes));
         assert_eq!((stats.connections_open, stats.connections_total), (1, 1));
         // The last write is counted right after it, which the client may be faster than.
-        assert!(stats.bytes_downstream <= bytes);
+        assert_eq!(stats.downstream.received, bytes);
+        assert!(stats.downstream.sent <= bytes);
     });
 }
 
@@ -49,20 +51,55 @@ fn bulk_data_passes_a_latency_unchanged() {
     });
 }
 
+/// The number of messages that Toxiproxy's own test for this sends.
+const MESSAGES: u16 = u16::MAX;
+
+/// Writes messages of two bytes, each its own number, one at a time.
+async fn send_numbers(mut writer: OwnedWriteHalf) -> OwnedWriteHalf {
+    for number in 1..=MESSAGES {
+        writer.write_all(&number.to_be_bytes()).await.unwrap();
+    }
+    writer
+}
+
+async fn check_numbers(mut reader: OwnedReadHalf) {
+    for number in 1..=MESSAGES {
+        assert_eq!(reader.read_u16().await.unwrap(), number);
+    }
+}
+
 #[test]
 fn no_byte_is_lost_or_overtaken_while_toxics_come_and_go() {
     with_bench(async |bench| {
-        let client = bench.connect().await;
-        let sending = tokio::spawn(send_and_check(client, 60_000, 2));
-        while !sending.is_finished() {
-            bench.proxy.add_toxic(slow(3)).unwrap();
+        let (reader, writer) = bench.connect().await.into_split();
+        let sending = tokio::spawn(send_numbers(writer));
+        let checking = tokio::spawn(check_numbers(reader));
+        let coming = [
+            slow(1),
+            toxic("bandwidth", r#"{"rate":1000000}"#),
+            toxic("slicer", r#"{"average_size":5,"size_variation":2}"#),
+            upstream(toxic("bandwidth", r#"{"rate":0}"#)),
+            upstream(slow(1)),
+        ];
+        for toxic in coming.iter().cycle() {
+            if checking.is_finished() {
+                break;
+            }
+            bench.proxy.add_toxic(toxic.clone()).unwrap();
             bench.sleep(Nanos::from_micros(300)).await;
-            bench.proxy.update_toxic("slow", Share::new(0.5).unwrap(), latency(1)).unwrap();
+            let half = Share::new(0.5).unwrap();
+            bench.proxy.update_toxic(&toxic.name(), half, toxic.kind.clone()).unwrap();
             bench.sleep(Nanos::from_micros(300)).await;
-            bench.proxy.remove_toxic("slow").unwrap();
-            bench.sleep(Nanos::from_micros(300)).await;
+            bench.proxy.remove_toxic(&toxic.name()).unwrap();
         }
-        sending.await.unwrap();
+        checking.await.unwrap();
+        drop(sending.await.unwrap());
+        bench.proxy.set_enabled(false).await.unwrap();
+        let stats = bench.proxy.stats();
+        for stream in [stats.upstream, stats.downstream] {
+            let bytes = 2 * u64::from(MESSAGES);
+            assert_eq!((stream.received, stream.sent, stream.dropped), (bytes, bytes, 0));
+        }
     });
 }
 
@@ -82,7 +119,7 @@ fn many_connections_are_served_at_once() {
         let stats = bench.proxy.stats();
         assert_eq!(stats.connections_open, CONNECTIONS);
         assert_eq!(stats.connections_total, CONNECTIONS);
-        assert_eq!(stats.bytes_upstream, CONNECTIONS * 100);
+        assert_eq!(stats.upstream.sent, CONNECTIONS * 100);
         drop(open);
         while bench.proxy.stats().connections_open > 0 {
             bench.sleep(Nanos::from_millis(1)).await;

@@ -76,7 +76,7 @@ fn a_connection_whose_answer_is_held_back_closes_with_the_proxy() {
 #[test]
 fn after_close_nothing_listens_and_nothing_is_open() {
     with_bench(async |bench| {
-        let proxy = proxy_to(bench.proxy.upstream_addr(), &bench.timer).await;
+        let proxy = proxy_to(bench.upstream, &bench.timer).await;
         let address = proxy.listen_addr();
         let mut client = TcpStream::connect(address).await.unwrap();
         proxy.close().await;
@@ -88,7 +88,7 @@ fn after_close_nothing_listens_and_nothing_is_open() {
 #[test]
 fn a_dropped_proxy_closes_by_itself() {
     with_bench(async |bench| {
-        let proxy = proxy_to(bench.proxy.upstream_addr(), &bench.timer).await;
+        let proxy = proxy_to(bench.upstream, &bench.timer).await;
         let address = proxy.listen_addr();
         let mut client = TcpStream::connect(address).await.unwrap();
         drop(proxy);

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod data;
+mod ends;
 mod lifecycle;
+mod places;
 mod support;
 mod toxics;

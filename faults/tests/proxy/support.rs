@@ -1,7 +1,8 @@
 //! An echo server behind a proxy, and what tests need to talk to it.
 
 use faults::toxic::Latency;
-use faults::{EmbeddedProxy, Toxic, ToxicKind};
+use faults::{EmbeddedProxy, Stream, Toxic, ToxicKind};
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use testbed_clock::{LiveClock, Timer};
 use testbed_core::rng::Streams;
@@ -32,6 +33,7 @@ pub(crate) fn with_bench(test: impl AsyncFnOnce(&Bench)) {
 pub(crate) struct Bench {
     pub(crate) proxy: EmbeddedProxy,
     pub(crate) timer: Timer,
+    pub(crate) upstream: SocketAddr,
     echo: JoinHandle<()>,
 }
 
@@ -39,7 +41,7 @@ impl Bench {
     async fn start() -> Self {
         let (upstream, echo) = echo_server().await;
         let timer = Timer::start(LiveClock::start());
-        Self { proxy: proxy_to(upstream, &timer).await, timer, echo }
+        Self { proxy: proxy_to(upstream, &timer).await, timer, upstream, echo }
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -71,7 +73,7 @@ impl Drop for Bench {
     }
 }
 
-pub(crate) async fn proxy_to(upstream: SocketAddr, timer: &Timer) -> EmbeddedProxy {
+pub(crate) async fn proxy_to(upstream: impl ToString, timer: &Timer) -> EmbeddedProxy {
     let streams = Streams::new(7);
     EmbeddedProxy::start(ANY_PORT, upstream, timer.clone(), streams, "echo").await.unwrap()
 }
@@ -105,6 +107,24 @@ pub(crate) fn latency(ms: u64) -> ToxicKind {
 /// A downstream latency named `slow`.
 pub(crate) fn slow(ms: u64) -> Toxic {
     Toxic { name: Some("slow".to_owned()), ..Toxic::new(latency(ms)) }
+}
+
+/// A toxic of this kind, with attributes as Toxiproxy's HTTP API writes them.
+pub(crate) fn toxic(kind: &str, attributes: &str) -> Toxic {
+    let attributes = serde_json::from_str(attributes).unwrap();
+    Toxic::new(ToxicKind::from_api(kind, &attributes).unwrap())
+}
+
+/// The same toxic on requests.
+pub(crate) fn upstream(toxic: Toxic) -> Toxic {
+    Toxic { stream: Stream::Upstream, ..toxic }
+}
+
+/// All that comes until the other side closes or resets.
+pub(crate) async fn rest(client: &mut TcpStream) -> (usize, Option<ErrorKind>) {
+    let mut received = Vec::new();
+    let end = client.read_to_end(&mut received).await;
+    (received.len(), end.err().map(|error| error.kind()))
 }
 
 /// Whether the other side has closed the connection, once it has.

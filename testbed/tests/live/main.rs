@@ -11,6 +11,7 @@ mod download;
 mod interrupt;
 mod metrics;
 mod open_load;
+mod proxy;
 mod timeouts;
 
 use std::process::Command;

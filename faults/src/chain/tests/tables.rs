@@ -118,8 +118,8 @@ fn a_removed_toxic_in_the_middle_keeps_the_order() {
 }
 
 #[test]
-fn latency_holds_as_many_chunks_as_toxiproxy_and_other_toxics_one() {
-    for (kind, capacity) in [(latency(10, 0), 1024), (NOOP, 1)] {
+fn latency_holds_as_many_chunks_as_toxiproxy_and_others_few() {
+    for (kind, capacity) in [(latency(10, 0), 1024), (bandwidth(1_000_000_000), 2), (NOOP, 1)] {
         let mut link = Link::with(&[named("a", kind)]);
         for held in 0..capacity {
             assert!(link.chain.can_accept(), "{held}");

@@ -24,7 +24,7 @@ use transfers::{Transfer, Transfers};
 /// Bytes of a request and of an answer on the wire: about what the live client and backend send.
 const REQUEST_BYTES: u64 = 100;
 const ANSWER_BYTES: u64 = 200;
-/// How long a refused connection takes to be known, so that a client that tries again at once
+/// How long it takes to be known that a connection was refused, or closed by a toxic, so that a client that tries again at once
 /// cannot stop virtual time. A refusal on loopback takes about this long.
 const REFUSED_AFTER: Nanos = Nanos::from_micros(100);
 
@@ -183,7 +183,10 @@ impl Path {
                 let answer = Answer::without(Outcome::Error, ticket.start, at);
                 Back::Answer(ticket, answer)
             }
-            Cargo::Transfer(transfer) => Back::Transfer(transfer.id, Progress::Broken),
+            Cargo::Transfer(transfer) => {
+                self.transfers.forget(transfer.id);
+                Back::Transfer(transfer.id, Progress::Broken)
+            }
         };
         self.know(at, back);
     }
@@ -245,12 +248,27 @@ impl Path {
         let (up, down) = (link(Stream::Upstream), link(Stream::Downstream));
         let connection =
             Connection { number, open: true, up, down, carries: None, missing: 0, answer: None };
+        let index = self.place(connection);
+        self.schedule(index);
+        index
+    }
+
+    fn place(&mut self, connection: Connection) -> usize {
         if let Some(index) = self.transfers.take_place() {
             self.connections[index] = connection;
             return index;
         }
         self.connections.push(connection);
         self.connections.len() - 1
+    }
+
+    /// Comes back to a connection when something may move on it, or a toxic will end it.
+    fn schedule(&mut self, index: usize) {
+        let connection = &self.connections[index];
+        let wakes = [connection.up.next_wake(), connection.down.next_wake()];
+        if let Some(at) = Time::earliest(wakes) {
+            self.moves.push(Reverse((at, index)));
+        }
     }
 
     /// The proxy goes down: every connection is closed, and what it carried has failed. The backend
@@ -275,7 +293,7 @@ impl Path {
     fn end(&mut self, now: Time, index: usize) {
         self.idle.retain(|idle| *idle != index);
         if let Some(cargo) = self.leave(index) {
-            self.lose(now, cargo);
+            self.lose(now.after(REFUSED_AFTER), cargo);
         }
     }
 
@@ -294,10 +312,7 @@ impl Path {
             ended |= item.is_end();
             arrived |= connection.arrived(&item);
         }
-        let wakes = [connection.up.next_wake(), connection.down.next_wake()];
-        if let Some(at) = Time::earliest(wakes) {
-            self.moves.push(Reverse((at, index)));
-        }
+        self.schedule(index);
         let back = if arrived { self.arrived(now, index) } else { None };
         if ended {
             self.end(now, index);
@@ -360,3 +375,6 @@ impl Connection {
         self.missing == 0
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,11 @@ impl Transfers {
         self.free.push(index);
     }
 
+    /// The transfer has no connection any more.
+    pub(super) fn forget(&mut self, id: TransferId) {
+        self.connections.remove(&id);
+    }
+
     pub(super) fn take_place(&mut self) -> Option<usize> {
         self.free.pop()
     }
@@ -111,8 +116,7 @@ impl Path {
 
     fn close_transfer(&mut self, id: TransferId) {
         if let Some(index) = self.transfers.connections.remove(&id) {
-            self.connections[index].carries = None;
-            self.transfers.free.push(index);
+            self.leave(index);
         }
     }
 }
