@@ -11,6 +11,9 @@ use testbed_core::time::Time;
 const LOWEST: LinkRate = LinkRate::new(1_000);
 /// Pieces a second: data that is slowed down flows, rather than arrive in heaps.
 const PIECES_A_SECOND: u64 = 10;
+/// One under way and some in line: at 100 MB/s a chunk takes 0.3 ms, and the link should not be idle
+/// because a wake is late by some of that.
+const PIECES_HELD: usize = 4;
 
 /// Attributes of `bandwidth`. Chunks that take longer than 100 ms are cut, so that they flow.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,9 +42,8 @@ impl Behaviour for Bandwidth {
         Err(AttributeError::Impossible { attribute: "rate", reason })
     }
 
-    /// One chunk under way and one in line: the link need not be idle while the next is read.
     fn capacity(&self) -> usize {
-        2
+        PIECES_HELD
     }
 
     fn enter<P: Payload>(

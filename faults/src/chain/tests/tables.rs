@@ -119,7 +119,7 @@ fn a_removed_toxic_in_the_middle_keeps_the_order() {
 
 #[test]
 fn latency_holds_as_many_chunks_as_toxiproxy_and_others_few() {
-    for (kind, capacity) in [(latency(10, 0), 1024), (bandwidth(1_000_000_000), 2), (NOOP, 1)] {
+    for (kind, capacity) in [(latency(10, 0), 1024), (bandwidth(1_000_000_000), 4), (NOOP, 1)] {
         let mut link = Link::with(&[named("a", kind)]);
         for held in 0..capacity {
             assert!(link.chain.can_accept(), "{held}");
