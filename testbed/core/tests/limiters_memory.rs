@@ -37,6 +37,7 @@ fn a_million_waiters_weigh_at_most_250_bytes_each() {
     for config in LimiterConfig::all(&levels) {
         if config.levels().is_some() {
             let each = bytes_each(&config);
+            println!("{}: {each} B each", config.name());
             assert!(each <= BUDGET, "{}: {each} B each", config.name());
         }
     }
