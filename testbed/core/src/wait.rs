@@ -32,10 +32,6 @@ pub struct Wait {
     pub quoted: Option<Time>,
     /// When the FIFO twin would have let it go; `Time::ZERO` without a limit.
     pub fifo_at: Time,
-    /// Grants to others since it asked.
-    pub passed: u64,
-    /// Those among them who had asked later: they overtook it.
-    pub overtaken: u64,
 }
 
 impl Wait {
@@ -112,25 +108,17 @@ impl Twin {
 /// The waits that are under way, in the order of their asks.
 #[derive(Debug)]
 pub struct WaitBook {
-    /// `passed` has the grants there had been at the ask, until the wait ends.
     open: BTreeMap<u64, Wait>,
     /// The ask of each waiter that waits, by its id.
     asks: Vec<Option<u64>>,
     next_ask: u64,
-    grants: u64,
     twin: Twin,
 }
 
 impl WaitBook {
     /// An empty book; its twin has these limits.
     pub fn new(levels: Option<&LevelsConfig>) -> Self {
-        Self {
-            open: BTreeMap::new(),
-            asks: Vec::new(),
-            next_ask: 0,
-            grants: 0,
-            twin: Twin::new(levels),
-        }
+        Self { open: BTreeMap::new(), asks: Vec::new(), next_ask: 0, twin: Twin::new(levels) }
     }
 
     /// Waits under way.
@@ -146,12 +134,11 @@ impl WaitBook {
     /// Somebody asks, and was told `quoted`.
     pub fn asked(&mut self, now: Time, waiter: Waiter, cost: u64, quoted: Option<Time>) -> Wait {
         let fifo_at = self.twin.ask(now, waiter, cost);
-        Wait { waiter, cost, asked_at: now, quoted, fifo_at, passed: 0, overtaken: 0 }
+        Wait { waiter, cost, asked_at: now, quoted, fifo_at }
     }
 
     /// A wait that did not end at once.
-    pub fn begin(&mut self, mut wait: Wait) {
-        wait.passed = self.grants;
+    pub fn begin(&mut self, wait: Wait) {
         let index = wait.waiter.id as usize;
         if index >= self.asks.len() {
             self.asks.resize(index + 1, None);
@@ -162,21 +149,21 @@ impl WaitBook {
     }
 
     /// Somebody who asked just now went at once, past all who wait; how many they are.
-    pub fn went_at_once(&mut self) -> u32 {
-        self.count(self.next_ask)
+    pub fn went_at_once(&self) -> u32 {
+        self.who_asked_before(self.next_ask)
     }
 
     /// A grant ends a wait: what became of it, and how many it overtook.
     pub fn granted(&mut self, grant: &Grant) -> Option<(Wait, u32)> {
         let ask = self.asks.get_mut(grant.waiter.id as usize)?.take()?;
-        let wait = self.end(ask)?;
-        Some((wait, self.count(ask)))
+        let wait = self.open.remove(&ask)?;
+        Some((wait, self.who_asked_before(ask)))
     }
 
     /// A waiter gives up.
     pub fn cancelled(&mut self, now: Time, id: u32) -> Option<Wait> {
         let ask = self.asks.get_mut(id as usize)?.take()?;
-        let wait = self.end(ask)?;
+        let wait = self.open.remove(&ask)?;
         self.twin.cancel(now, &wait);
         Some(wait)
     }
@@ -184,25 +171,12 @@ impl WaitBook {
     /// Ends all waits, in the order of their asks.
     pub fn cut_off(&mut self) -> Vec<Wait> {
         self.asks.clear();
-        let asks: Vec<_> = self.open.keys().copied().collect();
-        asks.into_iter().filter_map(|ask| self.end(ask)).collect()
+        std::mem::take(&mut self.open).into_values().collect()
     }
 
-    fn end(&mut self, ask: u64) -> Option<Wait> {
-        let mut wait = self.open.remove(&ask)?;
-        wait.passed = self.grants - wait.passed;
-        Some(wait)
-    }
-
-    /// Counts a grant to the one with this ask; how many it overtook.
-    fn count(&mut self, ask: u64) -> u32 {
-        self.grants += 1;
-        let mut overtook = 0;
-        for (_, wait) in self.open.range_mut(..ask) {
-            wait.overtaken += 1;
-            overtook += 1;
-        }
-        overtook
+    /// Those who wait since an earlier ask than this one.
+    fn who_asked_before(&self, ask: u64) -> u32 {
+        self.open.range(..ask).count() as u32
     }
 }
 
@@ -282,8 +256,7 @@ mod tests {
         assert_eq!(grant(&mut book, &waits[2]).1, 2, "the last went first");
         assert_eq!(grant(&mut book, &waits[0]).1, 0, "the first overtakes nobody");
         assert_eq!(book.went_at_once(), 1);
-        let (wait, _) = grant(&mut book, &waits[1]);
-        assert_eq!((wait.passed, wait.overtaken), (3, 2));
+        assert_eq!(grant(&mut book, &waits[1]).1, 0, "nobody is left");
         assert!(book.is_empty());
     }
 

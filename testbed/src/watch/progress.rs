@@ -100,7 +100,7 @@ mod tests {
 
     fn wait(id: u32, asked_ms: u64) -> Wait {
         let (waiter, asked_at, fifo_at) = (waiter(id), at(asked_ms), Time::ZERO);
-        Wait { waiter, cost: 1, asked_at, quoted: None, fifo_at, passed: 0, overtaken: 0 }
+        Wait { waiter, cost: 1, asked_at, quoted: None, fifo_at }
     }
 
     #[test]

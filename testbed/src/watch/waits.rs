@@ -89,7 +89,7 @@ mod tests {
 
     fn wait(quoted: Option<Time>) -> Wait {
         let (waiter, cost, fifo_at) = (WAITER, 16, Time::ZERO);
-        Wait { waiter, cost, asked_at: ASKED_AT, quoted, fifo_at, passed: 0, overtaken: 0 }
+        Wait { waiter, cost, asked_at: ASKED_AT, quoted, fifo_at }
     }
 
     /// The rows that a log of `which` has of a wait of 0 ns, one of 7 ns and one cut off.

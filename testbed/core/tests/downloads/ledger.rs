@@ -43,8 +43,6 @@ struct Waits {
     wait: Wait,
     /// Which ask it is, counted from the beginning.
     number: u64,
-    grants_before: u64,
-    overtaken: u64,
 }
 
 /// All that happened.
@@ -55,7 +53,6 @@ pub(crate) struct Ledger {
     segments: BTreeMap<u32, Known>,
     waiting: BTreeMap<u32, Waits>,
     asks: u64,
-    grants: u64,
     /// Events, those of the limiter's state left out.
     pub(crate) events: u64,
     pub(crate) ended: Vec<Ended>,
@@ -74,7 +71,6 @@ impl Ledger {
             segments: segments.map(|id| (id, Known::default())).collect(),
             waiting: BTreeMap::new(),
             asks: 0,
-            grants: 0,
             events: 0,
             ended: Vec::new(),
             changes: Vec::new(),
@@ -118,9 +114,8 @@ impl Ledger {
     fn asked(&mut self, now: Time, wait: Wait, waiting: u32) {
         assert_eq!(wait.asked_at, now);
         assert_eq!(self.segments[&wait.waiter.id].stand, Stand::Open, "only who is open asks");
-        let (number, grants_before) = (self.asks, self.grants);
+        let new = Waits { wait, number: self.asks };
         self.asks += 1;
-        let new = Waits { wait, number, grants_before, overtaken: 0 };
         let old = self.waiting.insert(wait.waiter.id, new);
         assert!(old.is_none(), "it waits already: {old:?}");
         assert_eq!(waiting as usize, self.waiting.len());
@@ -128,9 +123,10 @@ impl Ledger {
 
     fn wait_ended(&mut self, now: Time, wait: Wait, end: WaitEnd) -> u32 {
         let asked = self.waiting.remove(&wait.waiter.id).expect("only a wait ends");
-        let passed = self.grants - asked.grants_before;
-        let known = Wait { passed, overtaken: asked.overtaken, ..asked.wait };
-        assert_eq!(wait, known, "what is told at the end agrees with what was told at the ask");
+        assert_eq!(
+            wait, asked.wait,
+            "what is told at the end agrees with what was told at the ask"
+        );
         self.ended.push(Ended { at: now, wait, end });
         match end {
             WaitEnd::Granted => self.count_grant(&asked),
@@ -140,13 +136,12 @@ impl Ledger {
 
     /// How many this grant overtook.
     fn count_grant(&mut self, granted: &Waits) -> u32 {
-        self.grants += 1;
         let segment = self.segments.get_mut(&granted.wait.waiter.id).unwrap();
         segment.granted += granted.wait.cost;
         let size = self.config.segment.map_or(u64::MAX, Bytes::get);
         assert!(segment.granted - segment.lost <= size, "no more than there is: {segment:?}");
-        let earlier = self.waiting.values_mut().filter(|other| other.number < granted.number);
-        earlier.map(|other| other.overtaken += 1).count() as u32
+        let earlier = self.waiting.values().filter(|other| other.number < granted.number);
+        earlier.count() as u32
     }
 
     fn changed(&mut self, now: Time, waiter: Waiter, change: Change) {

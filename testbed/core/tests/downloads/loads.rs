@@ -4,11 +4,8 @@ use testbed_core::bucket::BucketConfig;
 use testbed_core::download::chunk::ChunkConfig;
 use testbed_core::download::speed::{LowSpeed, Paused};
 use testbed_core::download::{DownloadConfig, Order, Retry};
-use testbed_core::limit::lateness::Lateness;
 use testbed_core::limit::quantity::{ByteRate, Bytes};
-use testbed_core::limit::{
-    LevelsConfig, LimiterConfig, Policy, drr, fifo, none, peek, reservation,
-};
+use testbed_core::limit::{LevelsConfig, LimiterConfig, Policy, fifo, none};
 use testbed_core::time::{Nanos, Time};
 
 pub(crate) const NONE: LimiterConfig = LimiterConfig::None(none::Config {});
@@ -61,24 +58,4 @@ pub(crate) fn ms(ms: u64) -> Time {
 
 pub(crate) fn secs(secs: u64) -> Time {
     ms(secs * 1000)
-}
-
-/// Every policy with its defaults, and the settings that change most of what it does.
-pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
-    use peek::Ties::{ById, Lifo, Random};
-    let lateness = Lateness::Jitter(Nanos::from_millis(4));
-    let late = |ties| peek::Config { levels: levels.clone(), ties, lateness: lateness.clone() };
-    let mut all = LimiterConfig::all(levels);
-    all.extend([ById, Lifo, Random].map(|ties| LimiterConfig::Peek(late(ties))));
-    all.push(LimiterConfig::Fifo(fifo::Config {
-        oversize: fifo::Oversize::Instalments,
-        on_cancel: fifo::OnCancel::KeepTicket,
-        lateness: lateness.clone(),
-        levels: levels.clone(),
-    }));
-    let ghosts = reservation::Config { refund: false, ..reservation::Config::over(levels) };
-    all.push(LimiterConfig::Reservation(ghosts));
-    let quantum = Bytes::new(7);
-    all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
-    all
 }

@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../support/policies.rs"]
+mod policies;
+
 mod breaks;
 mod draws;
 mod ledger;

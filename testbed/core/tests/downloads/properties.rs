@@ -1,7 +1,8 @@
 //! Random loads under every policy. The ledger and the world check each event and each command;
 //! what is left is that a load ends, and that no limit is passed.
 
-use crate::loads::{policies, secs};
+use crate::loads::secs;
+use crate::policies::policies;
 use crate::random::{CHUNK_MAX, CHUNK_MIN, Case, case, endless_load, plain_load, slow_load};
 use crate::world::World;
 use proptest::prelude::*;

@@ -1,7 +1,8 @@
 //! The FIFO twin against the policies. Over one level it is `fifo`; over several it is
 //! `reservation`, which takes the tokens of all levels at the ask, too.
 
-use crate::loads::{bucket, fifo, load, ms, policies, secs, single_chunks};
+use crate::loads::{bucket, fifo, load, ms, secs, single_chunks};
+use crate::policies::policies;
 use crate::properties::broken;
 use crate::random::{Case, case, plain_load};
 use crate::world::World;

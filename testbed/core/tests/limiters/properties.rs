@@ -1,15 +1,12 @@
 //! Random operations on every policy, with its defaults and with the settings that change most,
 //! over one level and over three. Invariants are checked after each operation.
 
+use crate::policies::policies;
 use crate::race::bucket;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use testbed_core::limit::lateness::Lateness;
-use testbed_core::limit::quantity::{ByteRate, Bytes};
-use testbed_core::limit::{
-    Ask, Grant, Level, LevelsConfig, Limiter, LimiterConfig, Policy, Waiter, drr, fifo, peek,
-    reservation,
-};
+use testbed_core::limit::quantity::ByteRate;
+use testbed_core::limit::{Ask, Grant, Level, LevelsConfig, Limiter, LimiterConfig, Waiter};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
@@ -25,28 +22,6 @@ fn three_levels() -> LevelsConfig {
         task: Some(bucket(600, 200, 200)),
         ..one_level()
     }
-}
-
-/// Every policy with its defaults, and the settings that change most of what it does.
-fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
-    use peek::Ties::{ById, Lifo, Random, UnstableHeap};
-    let mut all = LimiterConfig::all(levels);
-    let jitter = Lateness::Jitter(Nanos::from_millis(4));
-    for ties in [ById, Lifo, Random, UnstableHeap] {
-        let lateness = jitter.clone();
-        all.push(LimiterConfig::Peek(peek::Config { levels: levels.clone(), ties, lateness }));
-    }
-    all.push(LimiterConfig::Fifo(fifo::Config {
-        oversize: fifo::Oversize::Instalments,
-        on_cancel: fifo::OnCancel::KeepTicket,
-        lateness: jitter.clone(),
-        levels: levels.clone(),
-    }));
-    let ghosts = reservation::Config { refund: false, ..reservation::Config::over(levels) };
-    all.push(LimiterConfig::Reservation(ghosts));
-    let quantum = Bytes::new(7);
-    all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
-    all
 }
 
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use testbed_core::request::{Answer, Outcome, Served, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::{BackendState, Released, Service};
 use testbed_core::time::{Nanos, Time};
-use transfers::{Transfer, Transfers};
+use transfers::Transfer;
 
 /// Bytes of a request and of an answer on the wire: about what the live client and backend send.
 const REQUEST_BYTES: u64 = 100;
@@ -89,8 +89,11 @@ pub(super) struct Path {
     name: String,
     connections: Vec<Connection>,
     idle: Vec<usize>,
+    /// Places of connections that were closed.
+    free: Vec<usize>,
     opened: u64,
-    transfers: Transfers,
+    /// The connections of transfers.
+    transfers: BTreeMap<TransferId, usize>,
     /// When something may move on a link. Entries may be stale; the link knows better.
     moves: BinaryHeap<Reverse<(Time, usize)>>,
     /// What came back without a link: calls that failed, and chunks on a plain link.
@@ -108,8 +111,9 @@ impl Path {
             name: arm.name.clone(),
             connections: Vec::new(),
             idle: Vec::new(),
+            free: Vec::new(),
             opened: 0,
-            transfers: Transfers::default(),
+            transfers: BTreeMap::new(),
             moves: BinaryHeap::new(),
             known: BTreeMap::new(),
             events: 0,
@@ -184,7 +188,7 @@ impl Path {
                 Back::Answer(ticket, answer)
             }
             Cargo::Transfer(transfer) => {
-                self.transfers.forget(transfer.id);
+                self.transfers.remove(&transfer.id);
                 Back::Transfer(transfer.id, Progress::Broken)
             }
         };
@@ -254,7 +258,7 @@ impl Path {
     }
 
     fn place(&mut self, connection: Connection) -> usize {
-        if let Some(index) = self.transfers.take_place() {
+        if let Some(index) = self.free.pop() {
             self.connections[index] = connection;
             return index;
         }
@@ -275,15 +279,16 @@ impl Path {
     /// goes on with its work; nobody will take the answers.
     fn cut(&mut self, now: Time) {
         self.idle.clear();
+        self.free.clear();
         self.moves.clear();
-        self.transfers = Transfers::default();
+        self.transfers.clear();
         let carried: Vec<_> = self.connections.drain(..).filter_map(|link| link.carries).collect();
         carried.into_iter().for_each(|cargo| self.lose(now, cargo));
     }
 
     /// Closes the connection in this place; what it carried.
     fn leave(&mut self, index: usize) -> Option<Cargo> {
-        self.transfers.leave_place(index);
+        self.free.push(index);
         let connection = &mut self.connections[index];
         connection.open = false;
         connection.carries.take()

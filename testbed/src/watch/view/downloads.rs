@@ -75,7 +75,7 @@ mod tests {
     fn wait(id: u32, asked_ms: u64) -> Wait {
         let waiter = Waiter { id, ..Waiter::default() };
         let (quoted, fifo_at, cost) = (None, Time::ZERO, 1 << 20);
-        Wait { waiter, cost, asked_at: at(asked_ms), quoted, fifo_at, passed: 0, overtaken: 0 }
+        Wait { waiter, cost, asked_at: at(asked_ms), quoted, fifo_at }
     }
 
     #[test]

@@ -209,8 +209,7 @@ mod tests {
         let mut board = Board::new(&arms, Nanos::from_secs(30));
         let (waiter, quoted, fifo_at) = (Waiter::default(), None, Time::ZERO);
         let asked_at = at(1);
-        let wait =
-            Wait { waiter, cost: 3 << 19, asked_at, quoted, fifo_at, passed: 0, overtaken: 0 };
+        let wait = Wait { waiter, cost: 3 << 19, asked_at, quoted, fifo_at };
         let end = WaitEnd::Granted;
         let (overtook, lag, waiting, active) = (0, Nanos::ZERO, 3, 4);
         let naive = Arm(1);

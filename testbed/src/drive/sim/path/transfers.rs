@@ -7,7 +7,6 @@
 use super::{Back, Cargo, Chunk, Path, REFUSED_AFTER};
 use faults::Item;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::time::Time;
 
@@ -19,30 +18,6 @@ pub(super) struct Transfer {
     started: bool,
     /// Bytes of the read under way, if there is one.
     wanted: Option<u64>,
-}
-
-/// Where transfers are.
-#[derive(Debug, Default)]
-pub(super) struct Transfers {
-    connections: BTreeMap<TransferId, usize>,
-    /// Places of connections that were closed.
-    free: Vec<usize>,
-}
-
-impl Transfers {
-    /// The connection in this place is closed.
-    pub(super) fn leave_place(&mut self, index: usize) {
-        self.free.push(index);
-    }
-
-    /// The transfer has no connection any more.
-    pub(super) fn forget(&mut self, id: TransferId) {
-        self.connections.remove(&id);
-    }
-
-    pub(super) fn take_place(&mut self) -> Option<usize> {
-        self.free.pop()
-    }
 }
 
 impl Transfer {
@@ -69,12 +44,12 @@ impl Path {
             return;
         }
         let connection = self.open(now);
-        self.transfers.connections.insert(id, connection);
+        self.transfers.insert(id, connection);
         self.request(now, connection, cargo);
     }
 
     fn read(&mut self, now: Time, id: TransferId, bytes: u64) {
-        let Some(&index) = self.transfers.connections.get(&id) else { return };
+        let Some(&index) = self.transfers.get(&id) else { return };
         let Some(Cargo::Transfer(transfer)) = &mut self.connections[index].carries else { return };
         transfer.wanted = Some(bytes);
         if transfer.started {
@@ -115,7 +90,7 @@ impl Path {
     }
 
     fn close_transfer(&mut self, id: TransferId) {
-        if let Some(index) = self.transfers.connections.remove(&id) {
+        if let Some(index) = self.transfers.remove(&id) {
             self.leave(index);
         }
     }

@@ -14,7 +14,7 @@ fn at(ms: u64) -> Time {
 fn wait(id: u32, asked_ms: u64) -> Wait {
     let waiter = Waiter { id, task: id / 10, queue: 0, segment: id % 10 };
     let (quoted, fifo_at) = (None, Time::ZERO);
-    Wait { waiter, cost: 1000, asked_at: at(asked_ms), quoted, fifo_at, passed: 0, overtaken: 0 }
+    Wait { waiter, cost: 1000, asked_at: at(asked_ms), quoted, fifo_at }
 }
 
 pub(super) fn asked(id: u32, at_ms: u64) -> Event<'static> {

@@ -1,0 +1,28 @@
+//! The limiters that properties are asked of.
+
+use testbed_core::limit::lateness::Lateness;
+use testbed_core::limit::quantity::Bytes;
+use testbed_core::limit::{LevelsConfig, LimiterConfig, Policy, drr, fifo, peek, reservation};
+use testbed_core::time::Nanos;
+
+/// Every policy with its defaults, and the settings that change most of what it does.
+pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
+    use peek::Ties::{ById, Lifo, Random, UnstableHeap};
+    let mut all = LimiterConfig::all(levels);
+    let jitter = Lateness::Jitter(Nanos::from_millis(4));
+    for ties in [ById, Lifo, Random, UnstableHeap] {
+        let lateness = jitter.clone();
+        all.push(LimiterConfig::Peek(peek::Config { levels: levels.clone(), ties, lateness }));
+    }
+    all.push(LimiterConfig::Fifo(fifo::Config {
+        oversize: fifo::Oversize::Instalments,
+        on_cancel: fifo::OnCancel::KeepTicket,
+        lateness: jitter.clone(),
+        levels: levels.clone(),
+    }));
+    let ghosts = reservation::Config { refund: false, ..reservation::Config::over(levels) };
+    all.push(LimiterConfig::Reservation(ghosts));
+    let quantum = Bytes::new(7);
+    all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
+    all
+}
