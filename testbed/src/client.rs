@@ -6,6 +6,7 @@
 
 mod download;
 mod pool;
+mod retry_after;
 
 pub use download::Download;
 
@@ -18,11 +19,16 @@ use pool::Pool;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use testbed_core::request::Served;
+use testbed_core::client::ClientConfig;
+use testbed_core::request::{Attempt, Class, Served};
 use testbed_core::time::Nanos;
 
 /// Request header: the number of the request in its arm, decimal.
 pub const REQUEST_HEADER: &str = "x-windtunnel-request";
+/// Request header: how often the request was tried before, decimal; absent at the first attempt.
+pub const ATTEMPT_HEADER: &str = "x-windtunnel-attempt";
+/// Request header: the class of the request, if it has one.
+pub const CLASS_HEADER: &str = "x-windtunnel-class";
 
 /// The longest body that is read: 1 MiB.
 const BODY_LIMIT: u64 = 1024 * 1024;
@@ -32,10 +38,12 @@ const BODY_LIMIT: u64 = 1024 * 1024;
 pub struct Client {
     pool: Arc<Pool>,
     host: HeaderValue,
+    /// The names of its classes of requests.
+    classes: Arc<[HeaderValue]>,
 }
 
 /// What came back from a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reply {
     /// The HTTP status; `None` if the connection failed or the answer was broken.
     pub status: Option<u16>,
@@ -43,48 +51,74 @@ pub struct Reply {
     pub bytes: u64,
     /// The backend's own account; `None` if the answer is not of its service.
     pub served: Option<Served>,
+    /// How long it asks its client to wait before the next attempt; `None` if it does not say so,
+    /// or in no way that makes sense.
+    pub retry_after: Option<Nanos>,
     /// What went wrong, if there is no status.
     pub error: Option<String>,
 }
 
 impl Client {
-    /// A client of `addr`, without a connection yet.
+    /// A client of `addr` that keeps its connections and has no classes.
     pub fn new(addr: SocketAddr) -> Self {
-        let host = HeaderValue::try_from(addr.to_string()).expect("an address is a header value");
-        Self { pool: Arc::new(Pool::new(addr)), host }
+        Self::with(addr, &ClientConfig::default())
     }
 
-    /// Sends `GET /` as request `request_id`, on an idle connection or a new one, and reads the
+    /// A client of `addr` that does as `config` says, without a connection yet.
+    pub fn with(addr: SocketAddr, config: &ClientConfig) -> Self {
+        let header =
+            |text: &str| HeaderValue::try_from(text).expect("plain text is a header value");
+        let classes = config.classes.keys().map(|class| header(class)).collect();
+        let pool = Arc::new(Pool::new(addr, config.connections));
+        Self { pool, host: header(&addr.to_string()), classes }
+    }
+
+    /// Sends `GET /` as this attempt of a request, on an idle connection or a new one, and reads the
     /// whole answer. Tries once and waits as long as it takes; dropping the future gives the call
     /// up and closes its connection. Must be called within a tokio runtime.
-    pub async fn call(&self, request_id: u64) -> Reply {
-        let mut bytes = 0;
-        match self.exchange(request_id, &mut bytes).await {
-            Ok((status, served)) => Reply { status: Some(status), bytes, served, error: None },
-            Err(error) => Reply { status: None, bytes, served: None, error: Some(error) },
+    pub async fn attempt(&self, attempt: Attempt, class: Class) -> Reply {
+        let mut reply = Reply::default();
+        if let Err(error) = self.exchange(self.request(attempt, class), &mut reply).await {
+            reply = Reply { bytes: reply.bytes, error: Some(error), ..Reply::default() };
         }
+        reply
+    }
+
+    /// The first attempt of a request of no class.
+    #[cfg(test)]
+    pub(crate) async fn call(&self, request: u64) -> Reply {
+        self.attempt(Attempt { request, number: 0 }, Class(0)).await
     }
 
     async fn exchange(
         &self,
-        request_id: u64,
-        bytes: &mut u64,
-    ) -> Result<(u16, Option<Served>), String> {
+        request: Request<Empty<Bytes>>,
+        reply: &mut Reply,
+    ) -> Result<(), String> {
         let addr = self.pool.addr();
         let connect = self.pool.take().await;
         let mut connection = connect.map_err(|err| explain("cannot connect to", addr, &err))?;
-        let response = connection.send_request(self.request(request_id)).await;
+        let response = connection.send_request(request).await;
         let mut response = response.map_err(|err| explain("no answer from", addr, &err))?;
-        self.read(&mut response, bytes).await?;
+        self.read(&mut response, &mut reply.bytes).await?;
         self.pool.put(connection);
-        Ok((response.status().as_u16(), served(response.headers())))
+        let headers = response.headers();
+        reply.status = Some(response.status().as_u16());
+        (reply.served, reply.retry_after) = (served(headers), retry_after::of(headers));
+        Ok(())
     }
 
-    fn request(&self, request_id: u64) -> Request<Empty<Bytes>> {
+    fn request(&self, attempt: Attempt, class: Class) -> Request<Empty<Bytes>> {
         let mut request = Request::new(Empty::new());
         let headers = request.headers_mut();
         headers.insert(HOST, self.host.clone());
-        headers.insert(REQUEST_HEADER, request_id.into());
+        headers.insert(REQUEST_HEADER, attempt.request.into());
+        if attempt.number > 0 {
+            headers.insert(ATTEMPT_HEADER, attempt.number.into());
+        }
+        if let Some(class) = self.classes.get(usize::from(class.0)) {
+            headers.insert(CLASS_HEADER, class.clone());
+        }
         request
     }
 

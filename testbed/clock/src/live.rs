@@ -28,11 +28,16 @@ impl LiveClock {
     }
 }
 
-/// Whole seconds since 1970-01-01 00:00 UTC, for names of run directories. Steps with the wall
-/// clock, so never measure with it.
+/// The wall clock, for dates that other programs read. It steps, so never measure with it.
 #[expect(clippy::disallowed_methods, reason = "the one reader of the wall clock")]
+pub fn wall_clock() -> SystemTime {
+    SystemTime::now()
+}
+
+/// Whole seconds since 1970-01-01 00:00 UTC by the [wall clock](wall_clock), for names of run
+/// directories.
 pub fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    wall_clock().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -54,11 +54,11 @@ fn request_through_admission(bencher: Bencher<'_, '_>, name: &str) {
     let (mut now, mut id) = (Time::ZERO, 0);
     bencher.bench_local(|| {
         id += 1;
-        let arrival = Arrival { id, client: 0, planned: now };
+        let arrival = Arrival::new(id, 0, now);
         admission.arrive(now, arrival, &mut ()).expect("there is room");
         let ticket = admission.admit(now, &mut ()).expect("the gate is open");
         now = now.after(Nanos::new(10_000_000 + (id * 7919) % 1_000_000));
         let answer = Answer::without(Outcome::Success, ticket.start, now);
-        admission.finish(now, black_box(ticket), &answer, &mut ());
+        admission.finish(now, black_box(ticket), &answer, None, &mut ());
     });
 }

@@ -94,12 +94,14 @@ impl Admission {
         Some(Ticket { arrival, start: now, in_flight_at_start: in_flight, limit_at_start: limit })
     }
 
-    /// A request came back, or failed, or was given up.
+    /// A request came back, or failed, or was given up. Its client tries it `again` after so long,
+    /// or never.
     pub fn finish<O: Observer>(
         &mut self,
         now: Time,
         ticket: Ticket,
         answer: &Answer,
+        again: Option<Nanos>,
         observer: &mut O,
     ) {
         let sample = Sample {
@@ -118,6 +120,8 @@ impl Admission {
             arrival: ticket.arrival,
             sample,
             served: answer.served,
+            hit: answer.hit,
+            again,
             in_flight: self.gate.in_flight(),
         };
         observer.on_event(now, &finished);

@@ -15,7 +15,7 @@ use crate::wait::{Wait, WaitEnd};
 /// One change of state. Its instant is passed beside it.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The load offered a request.
+    /// The load offered a request, or its client tries it again.
     Arrived {
         /// Where.
         arm: Arm,
@@ -48,7 +48,7 @@ pub enum Event<'a> {
         /// Whether the window was asked. The end of an input may flush past it.
         gated: bool,
     },
-    /// A request ended.
+    /// A request ended, or one attempt of it.
     Finished {
         /// Where.
         arm: Arm,
@@ -58,6 +58,10 @@ pub enum Event<'a> {
         sample: Sample,
         /// What the backend said of it.
         served: Option<Served>,
+        /// Whether a toxic acted on the connection that carried it; `None` where nobody can tell.
+        hit: Option<bool>,
+        /// After how long its client tries it again; `None` if the request is over.
+        again: Option<Nanos>,
         /// Requests in flight, itself no longer included.
         in_flight: u32,
     },

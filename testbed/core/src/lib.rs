@@ -13,7 +13,9 @@
 //! bytes, waits until it is granted, and reads on.
 
 pub mod admission;
+pub mod back_off;
 pub mod bucket;
+pub mod client;
 pub mod control;
 pub mod distribution;
 pub mod download;

@@ -6,6 +6,7 @@
 
 pub mod pace;
 
+use crate::client::Classes;
 use crate::distribution::Distribution;
 use crate::request::Arrival;
 use crate::rng::{Rng, Streams};
@@ -67,6 +68,7 @@ pub enum EndOfInput {
 #[derive(Debug)]
 pub struct Load {
     source: Source,
+    classes: Classes,
     next_id: u64,
 }
 
@@ -78,8 +80,9 @@ enum Source {
 }
 
 impl Load {
-    /// A load at its beginning. It draws from the streams `arrivals` and `think`.
-    pub fn new(config: &LoadConfig, streams: &Streams) -> Self {
+    /// A load at its beginning, of requests of these classes. It draws from the streams `arrivals`
+    /// and `think`.
+    pub fn new(config: &LoadConfig, classes: Classes, streams: &Streams) -> Self {
         let source = match config {
             LoadConfig::Closed(Closed { clients, think }) => Source::Closed {
                 think: think.clone(),
@@ -97,7 +100,7 @@ impl Load {
                 Source::Input { requests: *requests, ended: 0, end_of_input: *end_of_input }
             }
         };
-        Self { source, next_id: 0 }
+        Self { source, classes, next_id: 0 }
     }
 
     /// When the next request is planned.
@@ -122,7 +125,7 @@ impl Load {
             }
             Source::Input { .. } => 0,
         };
-        Some(Arrival { id, client, planned })
+        Some(Arrival { class: self.classes.draw(), ..Arrival::new(id, client, planned) })
     }
 
     /// A request of `client` ended, well or badly.

@@ -36,6 +36,8 @@ impl Rate {
 impl Share {
     /// The whole.
     pub const ALL: Self = Self(1.0);
+    /// Nothing of it.
+    pub const NONE: Self = Self(0.0);
 
     /// A share; `None` unless within 0 to 1.
     pub fn new(share: f64) -> Option<Self> {

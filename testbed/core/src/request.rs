@@ -13,16 +13,52 @@ impl Arm {
     }
 }
 
-/// A request that the load has offered and that has not been admitted yet.
+/// A class of requests: an index into the classes of the arm's client, in file order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Class(pub u8);
+
+/// Which attempt of which request of an arm.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Attempt {
+    /// The request's number, from 0.
+    pub request: u64,
+    /// How often it was tried before.
+    pub number: u32,
+}
+
+/// A request that the load has offered, or a client tries again, and that has not been admitted yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// Number of the request in its arm, from 0.
+    /// Number of the request in its arm, from 0. Its retries keep it.
     pub id: u64,
     /// The client that sent it, from 0.
     pub client: u32,
-    /// When it was meant to arrive. Waits and latencies count from here, so a late generator
-    /// cannot flatter them (coordinated omission).
+    /// Its class; 0 without classes.
+    pub class: Class,
+    /// How often it was tried before.
+    pub attempt: u32,
+    /// When its first attempt was meant to arrive. Latencies count from here.
+    pub first: Time,
+    /// When this attempt was meant to arrive. Waits count from here, so a late generator cannot
+    /// flatter them (coordinated omission).
     pub planned: Time,
+}
+
+impl Arrival {
+    /// The first attempt of a request, of class 0.
+    pub const fn new(id: u64, client: u32, planned: Time) -> Self {
+        Self { id, client, class: Class(0), attempt: 0, first: planned, planned }
+    }
+
+    /// Which attempt of which request this is.
+    pub const fn attempt(&self) -> Attempt {
+        Attempt { request: self.id, number: self.attempt }
+    }
+
+    /// The next attempt of the same request, planned at `planned`.
+    pub const fn again(self, planned: Time) -> Self {
+        Self { attempt: self.attempt.saturating_add(1), planned, ..self }
+    }
 }
 
 /// An admitted request's memory, from admission to its end. It is consumed by
@@ -96,12 +132,16 @@ pub struct Answer {
     pub bytes: u64,
     /// The backend's own account, if an answer of the service arrived.
     pub served: Option<Served>,
+    /// How long the answer asks its client to wait before it tries again: a Retry-After header.
+    pub retry_after: Option<Nanos>,
+    /// Whether a toxic acted on the connection that carried it; `None` where nobody can tell.
+    pub hit: Option<bool>,
 }
 
 impl Answer {
     /// An end without an answer.
     pub const fn without(outcome: Outcome, sent: Time, end: Time) -> Self {
-        Self { sent, end, outcome, bytes: 0, served: None }
+        Self { sent, end, outcome, bytes: 0, served: None, retry_after: None, hit: None }
     }
 }
 

@@ -61,7 +61,7 @@ impl Model {
     fn apply(&mut self, operation: &Operation) {
         match *operation {
             Operation::Arrive => {
-                let arrival = Arrival { id: self.next_id, client: 0, planned: self.now };
+                let arrival = Arrival::new(self.next_id, 0, self.now);
                 self.next_id += 1;
                 let _ = self.admission.arrive(self.now, arrival, &mut self.ledger);
             }
@@ -74,7 +74,7 @@ impl Model {
             Operation::Finish { which, outcome } if !self.tickets.is_empty() => {
                 let ticket = self.tickets.swap_remove(which % self.tickets.len());
                 let answer = Answer::without(outcome, ticket.start, self.now);
-                self.admission.finish(self.now, ticket, &answer, &mut self.ledger);
+                self.admission.finish(self.now, ticket, &answer, None, &mut self.ledger);
             }
             Operation::Finish { .. } => {}
             Operation::Pass(ns) => {
@@ -148,7 +148,7 @@ fn unwatched(
     let now = watched.now;
     match *operation {
         Operation::Arrive => {
-            let arrival = Arrival { id: watched.next_id - 1, client: 0, planned: now };
+            let arrival = Arrival::new(watched.next_id - 1, 0, now);
             let _ = admission.arrive(now, arrival, &mut ());
         }
         Operation::Admit => tickets.extend(admission.admit(now, &mut ())),
@@ -156,7 +156,7 @@ fn unwatched(
         Operation::Finish { which, outcome } if !tickets.is_empty() => {
             let ticket = tickets.swap_remove(which % tickets.len());
             let answer = Answer::without(outcome, ticket.start, now);
-            admission.finish(now, ticket, &answer, &mut ());
+            admission.finish(now, ticket, &answer, None, &mut ());
         }
         Operation::Finish { .. } => {}
         Operation::Pass(_) => admission.on_wake(now, &mut ()),
@@ -169,10 +169,10 @@ fn a_ticket_cannot_end_twice() {
     let law = &ControllerConfig::all()[0];
     let admission = || Admission::new(Arm(0), law.build(), 1, &FeedbackConfig::PerResponse);
     let (mut giver, mut taker) = (admission(), admission());
-    let arrival = Arrival { id: 0, client: 0, planned: Time::ZERO };
+    let arrival = Arrival::new(0, 0, Time::ZERO);
     giver.arrive(Time::ZERO, arrival, &mut ()).unwrap();
     let ticket = giver.admit(Time::ZERO, &mut ()).unwrap();
     let answer = Answer::without(Outcome::Success, Time::ZERO, Time::ZERO);
     // The type forbids it within one admission; a ticket of another has no slot there.
-    taker.finish(Time::ZERO, ticket, &answer, &mut ());
+    taker.finish(Time::ZERO, ticket, &answer, None, &mut ());
 }

@@ -7,6 +7,7 @@ use hyper_util::rt::TokioIo;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use testbed_core::client::Connections;
 use tokio::net::TcpStream;
 
 /// The most idle connections that are kept; a call in flight counts for none.
@@ -19,14 +20,15 @@ pub(super) type Connection = SendRequest<Empty<Bytes>>;
 #[derive(Debug)]
 pub(super) struct Pool {
     addr: SocketAddr,
+    keep: Connections,
     /// The last one back is the first to go: it is the one most surely alive.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Pool {
     /// An empty pool.
-    pub(super) fn new(addr: SocketAddr) -> Self {
-        Self { addr, idle: Mutex::default() }
+    pub(super) fn new(addr: SocketAddr, keep: Connections) -> Self {
+        Self { addr, keep, idle: Mutex::default() }
     }
 
     /// Where its connections lead.
@@ -47,6 +49,9 @@ impl Pool {
 
     /// Takes a connection back whose last answer has been read to its end.
     pub(super) fn put(&self, connection: Connection) {
+        if self.keep == Connections::PerRequest {
+            return;
+        }
         let mut idle = self.lock();
         if idle.len() < MOST_IDLE {
             idle.push(connection);
@@ -83,7 +88,7 @@ mod tests {
     #[tokio::test]
     async fn an_idle_connection_is_used_again_until_its_server_closes_it() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let pool = Pool::new(listener.local_addr().unwrap());
+        let pool = Pool::new(listener.local_addr().unwrap(), Connections::KeepAlive);
         let connection = pool.take().await.unwrap();
         let (server_side, _) = listener.accept().await.unwrap();
         pool.put(connection);

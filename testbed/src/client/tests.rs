@@ -49,7 +49,8 @@ async fn calls_carry_their_number_and_share_a_connection() {
     let served = Served { age: Nanos::from_millis(5), lateness: Nanos::new(17) };
     for id in [7, u64::MAX] {
         let reply = client.call(id).await;
-        let expected = Reply { status: Some(200), bytes: 3, served: Some(served), error: None };
+        let served = Some(served);
+        let expected = Reply { status: Some(200), bytes: 3, served, ..Reply::default() };
         assert_eq!(reply, expected);
     }
     let requests = played.await.unwrap();

@@ -5,11 +5,12 @@ use super::world::World;
 use crate::experiment::plan;
 use std::collections::VecDeque;
 use testbed_core::admission::Admission;
+use testbed_core::client::{Classes, Retries};
 use testbed_core::event::Event;
 use testbed_core::hold::Feed;
 use testbed_core::load::Load;
 use testbed_core::observe::Observer;
-use testbed_core::request::{Answer, Arm, Outcome, Ticket};
+use testbed_core::request::{Answer, Arm, Arrival, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
@@ -19,15 +20,17 @@ pub(super) struct Calls {
     admission: Admission,
     load: Load,
     overhead: Overhead,
+    retries: Retries,
     timeout: Option<Nanos>,
-    /// When requests in flight are given up, in that order. Those that came back are among them.
-    deadlines: VecDeque<(Time, u64)>,
+    /// When attempts in flight are given up, in that order. Those that came back are among them.
+    deadlines: VecDeque<(Time, Attempt)>,
     done: bool,
 }
 
 impl Calls {
     pub(super) fn new(arm: Arm, plan: &plan::Calls, streams: &Streams) -> Self {
-        let admission = &plan.admission;
+        let (admission, client) = (&plan.admission, &plan.client);
+        let classes = Classes::new(client.classes.values().copied(), streams);
         Self {
             arm,
             admission: Admission::new(
@@ -36,9 +39,10 @@ impl Calls {
                 admission.max_waiting as usize,
                 &admission.feedback,
             ),
-            load: Load::new(&plan.load, streams),
+            load: Load::new(&plan.load, classes, streams),
             overhead: Overhead::default(),
-            timeout: admission.timeout,
+            retries: Retries::new(client.retry.clone(), streams),
+            timeout: client.timeout,
             deadlines: VecDeque::new(),
             done: false,
         }
@@ -46,7 +50,8 @@ impl Calls {
 
     pub(super) fn next_wake(&self) -> Option<Time> {
         let deadline = self.deadlines.front().map(|(at, _)| *at);
-        Time::earliest([self.load.next_wake(), self.admission.next_wake(), deadline])
+        let offers = [self.load.next_wake(), self.retries.next_wake()];
+        Time::earliest([Time::earliest(offers), self.admission.next_wake(), deadline])
     }
 
     /// Shows the law as it begins.
@@ -68,10 +73,10 @@ impl Calls {
 
     /// Gives up what has taken too long.
     fn give_up<W: World, O: Observer>(&mut self, now: Time, world: &mut W, observer: &mut O) {
-        while let Some((_, request)) = self.deadlines.front().copied().filter(|(at, _)| *at <= now)
-        {
+        let due = |deadline: &(Time, Attempt)| deadline.0 <= now;
+        while let Some((_, attempt)) = self.deadlines.front().copied().filter(due) {
             self.deadlines.pop_front();
-            if let Some(ticket) = world.give_up(self.arm, request) {
+            if let Some(ticket) = world.give_up(self.arm, attempt) {
                 let answer = Answer::without(Outcome::Timeout, ticket.start, now);
                 let feed = self.take_back(now, ticket, &answer, observer);
                 world.feed(self.arm, feed);
@@ -81,7 +86,7 @@ impl Calls {
 
     fn send<W: World>(&mut self, now: Time, ticket: Ticket, world: &mut W) {
         if let Some(timeout) = self.timeout {
-            self.deadlines.push_back((now.after(timeout), ticket.arrival.id));
+            self.deadlines.push_back((now.after(timeout), ticket.arrival.attempt()));
         }
         world.send(self.arm, ticket);
     }
@@ -94,17 +99,25 @@ impl Calls {
         answer: &Answer,
         observer: &mut O,
     ) -> Feed {
-        let client = ticket.arrival.client;
+        let arrival = ticket.arrival;
         if let Some(served) = answer.served {
             self.overhead.record(answer.end.since(ticket.start).minus(served.age));
         }
-        self.admission.finish(now, ticket, answer, observer);
-        self.load.on_end(now, client);
-        if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
-            let makespan = answer.end.since(Time::ZERO);
-            observer.on_event(now, &Event::InputDone { arm: self.arm, makespan });
+        let again = self.retries.plan(now, arrival, answer.outcome, answer.retry_after);
+        self.admission.finish(now, ticket, answer, again, observer);
+        if again.is_none() {
+            self.over(now, arrival, answer.end, observer);
         }
         Feed { baseline: self.admission.baseline_rtt(), overhead: self.overhead.least() }
+    }
+
+    /// A request is over, for good or bad; this was known at `end`.
+    fn over<O: Observer>(&mut self, now: Time, arrival: Arrival, end: Time, observer: &mut O) {
+        self.load.on_end(now, arrival.client);
+        if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
+            let makespan = end.since(Time::ZERO);
+            observer.on_event(now, &Event::InputDone { arm: self.arm, makespan });
+        }
     }
 
     /// Offers what is planned and sends what may go.
@@ -114,10 +127,9 @@ impl Calls {
         world: &mut W,
         observer: &mut O,
     ) {
-        while let Some(arrival) = self.load.take(now) {
-            let client = arrival.client;
+        while let Some(arrival) = self.retries.take(now).or_else(|| self.load.take(now)) {
             if self.admission.arrive(now, arrival, observer).is_err() {
-                self.load.on_end(now, client);
+                self.over(now, arrival, now, observer);
             }
         }
         while let Some(ticket) = self.admission.admit(now, observer) {
@@ -138,7 +150,7 @@ impl Calls {
         answer: &Answer,
         observer: &mut O,
     ) {
-        self.admission.finish(now, ticket, answer, observer);
+        self.admission.finish(now, ticket, answer, None, observer);
     }
 
     /// Requests that still wait are given up.

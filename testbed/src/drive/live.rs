@@ -10,7 +10,7 @@ mod transfers;
 use super::interrupt::Interrupt;
 use super::world::{ArmFaults, Step, World, WorldError};
 use crate::backend::Backend;
-use crate::client::Client;
+use crate::client::{Client, Reply};
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
 use faults::proxy::EmbeddedProxy;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
 use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::hold::Feed;
-use testbed_core::request::{Answer, Arm, Outcome, Ticket};
+use testbed_core::request::{Answer, Arm, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::BackendState;
 use testbed_core::time::{Nanos, Time};
@@ -43,7 +43,7 @@ pub struct Live {
     now: Time,
     runtime: Option<Runtime>,
     arms: Vec<LiveArm>,
-    outstanding: BTreeMap<(Arm, u64), Outstanding>,
+    outstanding: BTreeMap<(Arm, Attempt), Outstanding>,
     transfers: Transfers,
     back: Receiver<Back>,
     send_back: Sender<Back>,
@@ -75,7 +75,7 @@ struct Back {
 /// What it is.
 enum What {
     /// A request came back. Instants are the clock's.
-    Answer(u64, Answer),
+    Answer(Attempt, Answer),
     /// A transfer came on or broke.
     Transfer(TransferId, Progress),
 }
@@ -126,8 +126,8 @@ impl Live {
     /// What came back, as the shell takes it; `None` if nobody waits for it any more.
     fn take(&mut self, Back { arm, what }: Back) -> Option<Step> {
         let step = match what {
-            What::Answer(id, answer) => {
-                let Outstanding { ticket, .. } = self.outstanding.remove(&(arm, id))?;
+            What::Answer(attempt, answer) => {
+                let Outstanding { ticket, .. } = self.outstanding.remove(&(arm, attempt))?;
                 let (sent, end) = (self.since_origin(answer.sent), self.since_origin(answer.end));
                 Step::Answer { arm, ticket, answer: Answer { sent, end, ..answer } }
             }
@@ -161,22 +161,23 @@ impl World for Live {
         let state = &self.arms[arm.index()];
         let (client, classify) = (state.client.clone(), state.classify.clone());
         let (clock, send_back) = (self.clock, self.send_back.clone());
-        let id = ticket.arrival.id;
+        let (attempt, class) = (ticket.arrival.attempt(), ticket.arrival.class);
         let task = runtime.spawn(async move {
             let sent = clock.now();
-            let reply = client.call(id).await;
+            let reply = client.attempt(attempt, class).await;
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
-            let (end, bytes, served) = (clock.now(), reply.bytes, reply.served);
+            let Reply { bytes, served, retry_after, .. } = reply;
+            let end = clock.now();
+            let answer = Answer { sent, end, outcome, bytes, served, retry_after, hit: None };
             // Nobody listens any more once the run is over.
-            let answer = Answer { sent, end, outcome, bytes, served };
-            let _ = send_back.send(Back { arm, what: What::Answer(id, answer) });
+            let _ = send_back.send(Back { arm, what: What::Answer(attempt, answer) });
         });
         let outstanding = Outstanding { ticket, task: task.abort_handle() };
-        self.outstanding.insert((arm, id), outstanding);
+        self.outstanding.insert((arm, attempt), outstanding);
     }
 
-    fn give_up(&mut self, arm: Arm, request: u64) -> Option<Ticket> {
-        let Outstanding { ticket, task } = self.outstanding.remove(&(arm, request))?;
+    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<Ticket> {
+        let Outstanding { ticket, task } = self.outstanding.remove(&(arm, attempt))?;
         task.abort();
         Some(ticket)
     }
@@ -274,7 +275,7 @@ impl LiveArm {
         let proxy =
             EmbeddedProxy::start(any_port, backend.addr(), timer.clone(), *streams, &arm.name)
                 .await?;
-        let client = Client::new(proxy.listen_addr());
+        let client = Client::with(proxy.listen_addr(), &arm.client());
         Ok(Self { backend, proxy, client, classify: arm.classify() })
     }
 }

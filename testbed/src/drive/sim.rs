@@ -11,7 +11,7 @@ use crate::experiment::plan::ArmPlan;
 use path::{Back, Path};
 use testbed_core::download::Command;
 use testbed_core::hold::Feed;
-use testbed_core::request::{Arm, Ticket};
+use testbed_core::request::{Arm, Attempt, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::BackendState;
 use testbed_core::time::Time;
@@ -69,8 +69,8 @@ impl World for Sim {
         self.paths[arm.index()].send(self.now, ticket);
     }
 
-    fn give_up(&mut self, arm: Arm, request: u64) -> Option<Ticket> {
-        self.paths[arm.index()].give_up(request)
+    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<Ticket> {
+        self.paths[arm.index()].give_up(attempt)
     }
 
     fn transfer(&mut self, arm: Arm, command: Command) {

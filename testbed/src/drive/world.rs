@@ -2,7 +2,7 @@
 
 use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::hold::{Feed, Hold};
-use testbed_core::request::{Answer, Arm, Ticket};
+use testbed_core::request::{Answer, Arm, Attempt, Ticket};
 use testbed_core::service::{BackendState, Reject};
 use testbed_core::time::Time;
 use thiserror::Error;
@@ -91,8 +91,8 @@ pub trait World {
     /// Sends an admitted request on its way.
     fn send(&mut self, arm: Arm, ticket: Ticket);
 
-    /// A client gives a request up and closes its connection; the ticket, unless it has come back.
-    fn give_up(&mut self, arm: Arm, request: u64) -> Option<Ticket>;
+    /// A client gives an attempt up and closes its connection; the ticket, unless it has come back.
+    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<Ticket>;
 
     /// Opens, reads or closes a transfer.
     fn transfer(&mut self, arm: Arm, command: Command);

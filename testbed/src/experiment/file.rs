@@ -4,6 +4,7 @@ use faults::Toxic;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use testbed_core::client::ClientConfig;
 use testbed_core::control::ControllerConfig;
 use testbed_core::download::DownloadConfig;
 use testbed_core::feedback::FeedbackConfig;
@@ -48,6 +49,9 @@ pub struct File {
     /// The admission of every arm that has none of its own.
     #[serde(default)]
     pub admission: AdmissionFile,
+    /// What the clients do, in every arm with a controller that has none of its own.
+    #[serde(default)]
+    pub client: ClientConfig,
     /// Named spans of time, one after the other.
     pub phases: Vec<PhaseFile>,
     /// What goes wrong, and when.
@@ -145,15 +149,15 @@ pub struct ArmFile {
     /// Its own admission, in place of the common one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admission: Option<AdmissionFile>,
+    /// What its clients do, in place of the common block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientConfig>,
 }
 
 /// How requests wait, and how their answers are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdmissionFile {
-    /// From a request's admission until its client gives it up; never, if left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Nanos>,
     /// Requests that may wait; further ones are rejected.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub max_waiting: u32,
@@ -166,7 +170,6 @@ pub struct AdmissionFile {
 impl Default for AdmissionFile {
     fn default() -> Self {
         Self {
-            timeout: None,
             max_waiting: 100_000,
             feedback: FeedbackConfig::default(),
             classify: Classify::default(),

@@ -3,6 +3,7 @@
 use super::file::{AdmissionFile, Classify, File, Mode, Waits};
 use crate::verdict::grammar::Sentence;
 use faults::Toxic;
+use testbed_core::client::ClientConfig;
 use testbed_core::control::ControllerConfig;
 use testbed_core::download::DownloadConfig;
 use testbed_core::hold::Hold;
@@ -66,6 +67,8 @@ pub struct Calls {
     pub load: LoadConfig,
     /// How requests wait and their answers are read.
     pub admission: AdmissionFile,
+    /// What the clients do.
+    pub client: ClientConfig,
 }
 
 /// Downloads behind a limiter.
@@ -102,6 +105,11 @@ impl ArmPlan {
             Work::Calls(_) => None,
             Work::Downloads(downloads) => Some(downloads),
         }
+    }
+
+    /// What its clients do.
+    pub fn client(&self) -> ClientConfig {
+        self.calls().map(|calls| calls.client.clone()).unwrap_or_default()
     }
 
     /// Which answers mean what.

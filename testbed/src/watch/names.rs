@@ -106,7 +106,7 @@ metrics! {
     WAITING: Gauge "windtunnel_waiting_requests" ["arm"]
         "Requests that wait for admission, or asks that wait for tokens.";
     ARRIVALS: Counter "windtunnel_arrivals_total" ["arm"]
-        "Requests that the load offered.";
+        "Requests that the load offered, and retries.";
     ADMITTED: Counter "windtunnel_admitted_total" ["arm"]
         "Requests sent to the backend.";
     REJECTED: Counter "windtunnel_rejected_total" ["arm"]
@@ -115,6 +115,10 @@ metrics! {
         "Requests that still waited when the run ended.";
     REQUESTS: Counter "windtunnel_requests_total" ["arm", "outcome"]
         "Requests that ended; outcome is ok, overload, error, timeout or cancelled.";
+    RETRIES: Counter "windtunnel_retries_total" ["arm"]
+        "Attempts that failed and are tried again.";
+    TOXIC: Counter "windtunnel_toxic_requests_total" ["arm", "hit"]
+        "Ended attempts by whether a toxic acted on their connection, where the engine can tell.";
     WAIT: HistogramFromZero "windtunnel_wait_seconds" ["arm"]
         "From planned arrival to admission, or from ask to grant or cancel; zero for no wait.";
     RTT: Histogram "windtunnel_rtt_seconds" ["arm", "outcome"]

@@ -163,8 +163,10 @@ impl Observer for Prometheus {
             Event::Admitted { arm, wait, in_flight, waiting, .. } => {
                 self.calls(arm).requests.admitted(wait, in_flight, waiting);
             }
-            Event::Finished { arm, ref sample, in_flight, .. } => {
-                self.calls(arm).requests.finished(sample, in_flight);
+            Event::Finished { arm, ref sample, in_flight, hit, again, .. } => {
+                let requests = &self.calls(arm).requests;
+                requests.finished(sample, in_flight);
+                requests.followed(hit, again);
             }
             Event::Abandoned { arm, .. } => self.calls(arm).requests.abandoned(),
             Event::Updated { arm, ref update, vitals } => {

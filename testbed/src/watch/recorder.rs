@@ -7,7 +7,7 @@ mod sheet;
 use super::series::{self, LIMIT, MAKESPAN, PerRequest, Sampled, WINDOW};
 use super::store::{Interval, Store};
 use crate::experiment::plan::{ArmPlan, Work};
-use calls::CallsFold;
+use calls::{CallsFold, End};
 use downloads::DownloadsFold;
 use sheet::Sheet;
 use std::collections::BTreeMap;
@@ -133,10 +133,11 @@ impl<W: Write> Recorder<W> {
                 calls.admitted(now, in_flight, waiting);
                 self.sheet.record(index, PerRequest::Wait, wait);
             }
-            Event::Finished { arrival, ref sample, served, in_flight, .. } => {
+            Event::Finished { arrival, ref sample, served, hit, in_flight, again, .. } => {
                 calls.in_flight(now, in_flight);
-                let (planned, sheet) = (arrival.planned, &mut self.sheet);
-                calls.finished((index, self.live), planned, sample, served, sheet);
+                calls.retried(again.is_some());
+                let end = End { first: arrival.first, over: again.is_none(), served, hit };
+                calls.finished((index, self.live), sample, &end, &mut self.sheet);
             }
             _ => {}
         }

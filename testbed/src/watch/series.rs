@@ -63,6 +63,8 @@ pub enum PerRequest {
     /// See [`PerRequest::info`].
     SendLag,
     /// See [`PerRequest::info`].
+    Toxic,
+    /// See [`PerRequest::info`].
     TokenWait,
     /// See [`PerRequest::info`].
     FifoWait,
@@ -75,8 +77,15 @@ impl PerRequest {
     pub const COUNT: usize = Self::Overrun as usize + 1;
 
     /// Those of requests.
-    const CALLS: [Self; 6] =
-        [Self::Wait, Self::Latency, Self::Rtt, Self::Age, Self::Lateness, Self::SendLag];
+    const CALLS: [Self; 7] = [
+        Self::Wait,
+        Self::Latency,
+        Self::Rtt,
+        Self::Age,
+        Self::Lateness,
+        Self::SendLag,
+        Self::Toxic,
+    ];
     /// Those of waits for a limiter.
     const DOWNLOADS: [Self; 3] = [Self::TokenWait, Self::FifoWait, Self::Overrun];
 
@@ -90,7 +99,10 @@ impl PerRequest {
     pub const fn info(self) -> SeriesInfo {
         let (name, about) = match self {
             Self::Wait => ("admission.wait", "from the planned arrival to admission"),
-            Self::Latency => ("rpc.latency", "from the planned arrival to the end"),
+            Self::Latency => (
+                "rpc.latency",
+                "from the planned arrival of the first attempt to the end of the last",
+            ),
             Self::Rtt => ("rpc.rtt", "from sending to the end: what controllers are told"),
             Self::Age => ("backend.age", "from arrival at the backend to the answer's release"),
             Self::Lateness => {
@@ -101,6 +113,10 @@ impl PerRequest {
                 "how late arrivals, or wakes of a limiter, were against their plan (live)",
             ),
             Self::SendLag => ("rpc.send_lag", "from admission until the request is written (live)"),
+            Self::Toxic => (
+                "rpc.toxic",
+                "1 if a toxic acted on the connection that carried it, else 0: its mean is the share",
+            ),
             Self::TokenWait => ("limiter.wait", "from an ask to its grant; 0 if granted at once"),
             Self::FifoWait => {
                 ("limiter.fifo_wait", "what the same asks wait in an exact FIFO queue")
@@ -109,7 +125,8 @@ impl PerRequest {
                 ("limiter.overrun", "by how much a wait outlasted what was quoted; 0 if it did not")
             }
         };
-        info(name, Unit::Seconds, Kind::Distribution, about)
+        let unit = if matches!(self, Self::Toxic) { Unit::Ratio } else { Unit::Seconds };
+        info(name, unit, Kind::Distribution, about)
     }
 }
 
@@ -277,6 +294,10 @@ pub const fn outcome_series(outcome: Outcome) -> SeriesInfo {
 pub const REJECTED: SeriesInfo =
     info("rpc.rejected", Unit::Count, Kind::Steps, "requests that found the queue full");
 
+/// Attempts that failed and are tried again, counted since the run began.
+pub const RETRIES: SeriesInfo =
+    info("rpc.retries", Unit::Count, Kind::Steps, "failed attempts that are tried again");
+
 /// Every series of requests that does not depend on their law.
 fn of_calls() -> Vec<SeriesInfo> {
     let mut series = vec![
@@ -286,7 +307,7 @@ fn of_calls() -> Vec<SeriesInfo> {
     series.extend(Sampled::CALLS.map(Sampled::info));
     series.extend(PerRequest::CALLS.map(PerRequest::info));
     series.extend(Outcome::ALL.map(outcome_series));
-    series.push(REJECTED);
+    series.extend([REJECTED, RETRIES]);
     series
 }
 

@@ -104,7 +104,11 @@ fn names_that_lead_nowhere_or_stand_twice() {
             &["`calm` lasts 1s", "1s later"],
         ),
         (fault(&format!("for: 0s, {hold}")), ":11:26: ", &["no length"]),
-        (instead("max_waiting: 100", "timeout: 0s"), ":10:", &["timeout of 0s", "write 1s"]),
+        (
+            instead("admission: { max_waiting: 100 }", "client: { timeout: 0s }"),
+            ":10:",
+            &["timeout of 0s", "write 1s"],
+        ),
         (expect(&format!("in: calmer, {that}")), ":11:23: ", &["did you mean `calm`?"]),
         (expect(&format!("arm: b, {that}")), ":11:24: ", &["no arm `b`", "arms here: a"]),
         (instead("name: rough", "name: calm"), ":9:13: ", &["`calm` is there already"]),

@@ -12,7 +12,7 @@ run: { mode: live }
 arms: { a: { controller: { fixed: { limit: 4 } } } }
 backend: { servers: 8, service: { constant: 5ms } }
 load: { closed: { clients: 4 } }
-admission: { timeout: 50ms }
+client: { timeout: 50ms }
 phases: [{ name: calm, for: 300ms }, { name: stuck, for: 1s }, { name: after, for: 300ms }]
 faults: [{ name: hold, during: stuck, backend: { hold: { latency: 10s } } }]
 ";

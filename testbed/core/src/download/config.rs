@@ -2,6 +2,7 @@
 
 use super::chunk::ChunkConfig;
 use super::speed::LowSpeed;
+use crate::back_off::doubled;
 use crate::control::Invalid;
 use crate::limit::quantity::{ByteRate, Bytes};
 use crate::time::Nanos;
@@ -95,9 +96,7 @@ impl Retry {
         if self.times.is_some_and(|times| retries >= times) {
             return None;
         }
-        let doubled = self.first.get().checked_shl(retries.min(63)).unwrap_or(u64::MAX);
-        let overflows = doubled >> retries.min(63) != self.first.get();
-        Some(if overflows { self.at_most } else { Nanos::new(doubled).min(self.at_most) })
+        Some(doubled(self.first, self.at_most, retries))
     }
 }
 

@@ -168,7 +168,7 @@ fn time_that_stands_still_is_an_error_and_no_hang() {
 #[test]
 fn clients_give_up_what_takes_too_long_and_go_on() {
     let fault = "faults: [ { name: stuck, during: b, backend: { hold: { latency: 10s } } } ]\n";
-    let impatient = "admission: { timeout: 101ms }\n";
+    let impatient = "client: { timeout: 101ms }\n";
     let count = complete(&format!("{CLOSED}{PHASES}{fault}{impatient}"));
     // Four go each 101 ms in the second phase. Those on at its end are answered: the hold is lifted.
     assert_eq!(count.of(Outcome::Timeout), 4 * 9);
@@ -179,7 +179,7 @@ fn clients_give_up_what_takes_too_long_and_go_on() {
 
 #[test]
 fn a_timeout_that_nobody_reaches_changes_nothing() {
-    let patient = "admission: { timeout: 10s }\n";
+    let patient = "client: { timeout: 10s }\n";
     let rtts = |rest: &str| complete(&format!("{CLOSED}{PHASES}{rest}")).rtts;
     assert_eq!(rtts(patient), rtts(""));
 }
@@ -198,4 +198,44 @@ fn a_fault_can_begin_and_end_within_its_phase() {
         let ms = |ms| Time::ZERO.after(Nanos::from_millis(ms));
         assert_eq!((fault.begin, fault.end), (ms(begin_ms), ms(end_ms)), "{when}");
     }
+}
+
+#[test]
+fn what_fails_is_tried_again_and_a_client_goes_on_when_it_is_over() {
+    let load = "load: { closed: { clients: 1, think: { constant: 100ms } } }\n";
+    let storm = "faults: [ { name: f, during: a, backend: { reject: { status: 429 } } } ]\n";
+    for (client, instants) in [
+        // Answers take 1 ms. The back-off doubles; then the client gives up, thinks and asks anew.
+        ("{ retry: { times: 2, first: 200ms } }", &[1, 202, 603, 704, 905][..]),
+        ("{ retry: { times: 1, first: 200ms } }", &[1, 202, 303, 504]),
+        ("{}", &[1, 102, 203, 304]),
+    ] {
+        let count = complete(&format!("{load}{PHASES}{storm}client: {client}\n"));
+        let ms = |(at, _): &(Time, Nanos)| at.as_nanos() / 1_000_000;
+        let ends: Vec<_> = count.rtts.iter().map(ms).take(instants.len()).collect();
+        assert_eq!(ends, instants, "{client}");
+    }
+}
+
+#[test]
+fn a_retry_is_not_given_up_by_the_timeout_of_the_attempt_before() {
+    // Rejected after 1 ms, tried again 89 ms later: at 90 ms. The first attempt's 95 ms are over at
+    // 95 ms, when the second is under way.
+    let load = "load: { closed: { clients: 1, think: { constant: 1s } } }\n";
+    let storm = "faults: [ { name: f, for: 50ms, backend: { reject: { status: 429 } } } ]\n";
+    let client = "client: { timeout: 95ms, retry: { times: 1, first: 89ms } }\n";
+    let count = complete(&format!("{load}{PHASES}{storm}{client}"));
+    assert_eq!((count.of(Outcome::Timeout), count.of(Outcome::Overload)), (0, 1));
+    assert_eq!(count.rtts[1].1, Nanos::from_millis(10));
+}
+
+#[test]
+fn an_input_is_done_when_the_last_of_its_retries_is() {
+    let load = "load: { input: { requests: 12 } }\n";
+    let storm = "faults: [ { name: f, for: 50ms, backend: { reject: { status: 429 } } } ]\n";
+    let client = "client: { retry: { times: 1, first: 100ms } }\n";
+    let count = complete(&format!("{load}{PHASES}{storm}{client}"));
+    // Four a millisecond are turned away; 12 come again 100 ms later, 4, 4 and 4.
+    assert_eq!((count.of(Outcome::Overload), count.of(Outcome::Success)), (12, 12));
+    assert_eq!(count.makespan, Some(Nanos::from_millis(131)));
 }

@@ -13,9 +13,10 @@ use crate::experiment::plan::ArmPlan;
 use faults::{Chain, Item, Payload, ProxyFaults, Stream, link_rng};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use testbed_core::client::Connections;
 use testbed_core::download::{Progress, TransferId};
 use testbed_core::hold::Feed;
-use testbed_core::request::{Answer, Outcome, Served, Ticket};
+use testbed_core::request::{Answer, Attempt, Outcome, Served, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::{BackendState, Released, Service};
 use testbed_core::time::{Nanos, Time};
@@ -84,6 +85,7 @@ enum Cargo {
 pub(super) struct Path {
     service: Service<Call>,
     classify: Classify,
+    connections_are: Connections,
     faults: ProxyFaults,
     streams: Streams,
     name: String,
@@ -106,6 +108,7 @@ impl Path {
         Self {
             service: Service::new(&arm.backend, streams),
             classify: arm.classify(),
+            connections_are: arm.client().connections,
             faults: ProxyFaults::default(),
             streams: *streams,
             name: arm.name.clone(),
@@ -130,9 +133,9 @@ impl Path {
     }
 
     /// The client of a call that is under way closes its connection. The backend works on.
-    pub(super) fn give_up(&mut self, request: u64) -> Option<Ticket> {
+    pub(super) fn give_up(&mut self, attempt: Attempt) -> Option<Ticket> {
         let carries = |link: &Connection| match &link.carries {
-            Some(Cargo::Call(ticket)) => ticket.arrival.id == request,
+            Some(Cargo::Call(ticket)) => ticket.arrival.attempt() == attempt,
             _ => false,
         };
         let index = self.connections.iter().position(carries)?;
@@ -288,9 +291,10 @@ impl Path {
 
     /// Closes the connection in this place; what it carried.
     fn leave(&mut self, index: usize) -> Option<Cargo> {
-        self.free.push(index);
         let connection = &mut self.connections[index];
-        connection.open = false;
+        if std::mem::replace(&mut connection.open, false) {
+            self.free.push(index);
+        }
         connection.carries.take()
     }
 
@@ -353,15 +357,25 @@ impl Path {
             }
         };
         let (status, served) = connection.answer.take()?;
-        self.idle.push(index);
+        self.keep(index);
         let answer = Answer {
             sent: ticket.start,
             end: now,
             outcome: self.classify.outcome(status),
             bytes: ANSWER_BYTES,
             served: Some(served),
+            retry_after: None,
+            hit: None,
         };
         Some(Back::Answer(ticket, answer))
+    }
+
+    /// A connection is kept for the next call, or closed.
+    fn keep(&mut self, index: usize) {
+        match self.connections_are {
+            Connections::KeepAlive => self.idle.push(index),
+            Connections::PerRequest => drop(self.leave(index)),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Problems, escape};
 use crate::experiment::file::{AdmissionFile, ArmFile, File};
 use crate::experiment::plan::{Action, ArmPlan, Calls, Downloads, FaultPlan, Work};
 use crate::experiment::problem::Problem;
+use testbed_core::client::ClientConfig;
 use testbed_core::control::{ControllerConfig, Invalid};
 use testbed_core::limit::{Level, LimiterConfig};
 use testbed_core::load::LoadConfig;
@@ -106,15 +107,18 @@ impl Check<'_> {
         }
         let admission = self.arm.admission.clone();
         let admission = admission.unwrap_or_else(|| self.file.admission.clone());
-        if admission.timeout == Some(Nanos::ZERO) {
-            let own = self.arm.admission.is_some();
-            let at = if own { format!("{}/admission", self.at) } else { "/admission".to_owned() };
-            let message = "a timeout of 0s gives up every request; write 1s or so";
-            self.problems.push(Problem::at_value(format!("{at}/timeout"), message));
-        }
+        let client = self.client();
         let load = load?;
         self.crowded(&load, &admission);
-        Some(Calls { controller: controller.clone(), load, admission })
+        Some(Calls { controller: controller.clone(), load, admission, client })
+    }
+
+    fn client(&mut self) -> ClientConfig {
+        let own = self.arm.client.clone();
+        let at = if own.is_some() { format!("{}/client", self.at) } else { "/client".to_owned() };
+        let client = own.unwrap_or_else(|| self.file.client.clone());
+        self.invalid(&at, client.invalid());
+        client
     }
 
     /// Clients or an input that do not fit into the queue would be rejected at the start.
@@ -137,6 +141,7 @@ impl Check<'_> {
         self.invalid(&at, limiter.invalid());
         self.useless(self.arm.load.is_some(), "load", "limiter", "download");
         self.useless(self.arm.admission.is_some(), "admission", "limiter", "download");
+        self.useless(self.arm.client.is_some(), "client", "limiter", "download");
         let own = self.arm.download.is_some();
         let load = self.arm.download.clone().or_else(|| self.file.download.clone());
         let Some(load) = load else {

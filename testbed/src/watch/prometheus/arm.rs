@@ -106,6 +106,9 @@ pub(super) struct RequestMetrics {
     /// In the order of [`Outcome::ALL`].
     ended: [Ended; Outcome::ALL.len()],
     abandoned: IntCounter,
+    retries: IntCounter,
+    /// By whether a toxic acted: no, yes.
+    toxic: [IntCounter; 2],
 }
 
 #[derive(Debug)]
@@ -129,6 +132,8 @@ impl RequestMetrics {
                 rtt: children.histogram(&names::RTT, &[arm, outcome.name()]),
             }),
             abandoned: children.counter(&names::ABANDONED, &[arm]),
+            retries: children.counter(&names::RETRIES, &[arm]),
+            toxic: ["false", "true"].map(|hit| children.counter(&names::TOXIC, &[arm, hit])),
         }
     }
 
@@ -155,6 +160,14 @@ impl RequestMetrics {
         ended.count.inc();
         ended.rtt.observe(sample.rtt().as_secs_f64());
         self.in_flight.set(in_flight.into());
+    }
+
+    /// What became of an attempt, beside its sample.
+    pub(super) fn followed(&self, hit: Option<bool>, again: Option<Nanos>) {
+        self.retries.inc_by(u64::from(again.is_some()));
+        if let Some(hit) = hit {
+            self.toxic[usize::from(hit)].inc();
+        }
     }
 
     pub(super) fn abandoned(&self) {

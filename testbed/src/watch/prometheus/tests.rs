@@ -12,7 +12,7 @@ use testbed_core::vitals::Vitals;
 
 const ARM: Arm = Arm(1);
 const PACED: Arm = Arm(2);
-const ARRIVAL: Arrival = Arrival { id: 0, client: 0, planned: Time::ZERO };
+const ARRIVAL: Arrival = Arrival::new(0, 0, Time::ZERO);
 
 fn label(name: &str, kind: ArmKind) -> ArmLabel {
     ArmLabel { name: name.into(), kind }
@@ -57,7 +57,8 @@ fn finished(outcome: Outcome, rtt: Nanos) -> Event<'static> {
         outcome,
         bytes: 0,
     };
-    Event::Finished { arm: ARM, arrival: ARRIVAL, sample, served: None, in_flight: 3 }
+    let (served, hit, again) = (None, Some(true), Some(Nanos::ZERO));
+    Event::Finished { arm: ARM, arrival: ARRIVAL, sample, served, hit, again, in_flight: 3 }
 }
 
 fn admitted(wait: Nanos, waiting: u32) -> Event<'static> {
@@ -240,14 +241,13 @@ fn windows<O: Observer>(observer: &mut O) -> Vec<f64> {
     let mut now = Time::ZERO;
     let mut windows = Vec::new();
     for id in 0..200 {
-        let arrival = Arrival { id, client: 0, planned: now };
+        let arrival = Arrival::new(id, 0, now);
         admission.arrive(now, arrival, observer).expect("one waits at a time");
         let ticket = admission.admit(now, observer).expect("none is in flight");
         let sent = now;
         now = now.after(Nanos::from_micros(10_000 + id * 100));
-        let (outcome, served) = (Outcome::Success, None);
-        let answer = Answer { sent, end: now, outcome, bytes: 0, served };
-        admission.finish(now, ticket, &answer, observer);
+        let answer = Answer::without(Outcome::Success, sent, now);
+        admission.finish(now, ticket, &answer, None, observer);
         windows.push(admission.controller().window());
     }
     windows

@@ -5,7 +5,7 @@ use crate::watch::series::{self, PerRequest, Sampled};
 use crate::watch::store::Interval;
 use std::io::Write;
 use testbed_core::request::{Outcome, Sample, Served};
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 
 /// What is counted and tracked of one arm's requests between two sampling instants.
 #[derive(Default)]
@@ -14,9 +14,20 @@ pub(super) struct CallsFold {
     waiting: Track,
     outcomes: [u64; Outcome::ALL.len()],
     rejected: u64,
+    retries: u64,
     ok_at_last_tick: u64,
     latency_ns: u64,
     latencies: u64,
+}
+
+/// What is said of the end of an attempt, beside its sample.
+pub(super) struct End {
+    /// When the first attempt of the request was planned.
+    pub(super) first: Time,
+    /// Whether it was the last attempt.
+    pub(super) over: bool,
+    pub(super) served: Option<Served>,
+    pub(super) hit: Option<bool>,
 }
 
 /// A value that changes with events, integrated over time.
@@ -74,33 +85,41 @@ impl CallsFold {
         self.in_flight.set(now, f64::from(in_flight));
     }
 
-    /// A request ended. What was given up says how long somebody waited, not how long it takes.
+    pub(super) fn retried(&mut self, again: bool) {
+        self.retries += u64::from(again);
+    }
+
+    /// An attempt ended. What was given up says how long somebody waited, not how long it takes.
     pub(super) fn finished<W: Write>(
         &mut self,
         (arm, live): (usize, bool),
-        planned: Time,
         sample: &Sample,
-        served: Option<Served>,
+        end: &End,
         sheet: &mut Sheet<W>,
     ) {
         self.outcomes[sample.outcome as usize] += 1;
         if sample.outcome == Outcome::Cancelled {
             return;
         }
-        let latency = sample.end.since(planned);
-        self.latency_ns += latency.get();
-        self.latencies += 1;
         let store = sheet.arm(arm);
+        if end.over {
+            let latency = sample.end.since(end.first);
+            self.latency_ns += latency.get();
+            self.latencies += 1;
+            store.record(PerRequest::Latency, latency);
+        }
+        store.record(PerRequest::Rtt, sample.rtt());
         if live {
             store.record(PerRequest::SendLag, sample.sent.since(sample.start));
         }
-        store.record(PerRequest::Latency, latency);
-        store.record(PerRequest::Rtt, sample.rtt());
-        if let Some(served) = served {
+        if let Some(served) = end.served {
             store.record(PerRequest::Age, served.age);
             if live {
                 store.record(PerRequest::Lateness, served.lateness);
             }
+        }
+        if let Some(hit) = end.hit {
+            store.record(PerRequest::Toxic, Nanos::from_secs(u64::from(hit)));
         }
     }
 
@@ -118,6 +137,7 @@ impl CallsFold {
             sheet.step(now, arm, series::outcome_series(outcome).name, count as f64);
         }
         sheet.step(now, arm, series::REJECTED.name, self.rejected as f64);
+        sheet.step(now, arm, series::RETRIES.name, self.retries as f64);
         if self.latencies > 0 {
             let mean_ns = self.latency_ns as f64 / self.latencies as f64;
             (self.latency_ns, self.latencies) = (0, 0);
