@@ -3,6 +3,7 @@
 use crate::toxic::{Stream, Toxic, ToxicKind};
 use testbed_core::quantity::Share;
 use testbed_core::rng::{Rng, Streams};
+use testbed_core::time::Time;
 use thiserror::Error;
 
 /// Names one toxic for as long as its proxy's faults exist; never used again for another.
@@ -16,6 +17,9 @@ pub struct ActiveToxic {
     pub id: ToxicId,
     /// How often it was changed.
     pub version: u64,
+    /// When it was added to the proxy, on the clock of whoever drives its links. What goes by a
+    /// schedule counts from here, so that all links agree.
+    pub added: Time,
     /// What it is now.
     pub toxic: Toxic,
 }
@@ -74,18 +78,18 @@ impl ProxyFaults {
         self.toxics.iter().find(|active| active.id == id)
     }
 
-    /// Adds a toxic behind the others.
+    /// Adds a toxic behind the others at `now`.
     ///
     /// # Errors
     /// [`FaultError::Exists`] if its name is taken.
-    pub fn add(&mut self, toxic: Toxic) -> Result<ToxicId, FaultError> {
+    pub fn add(&mut self, now: Time, toxic: Toxic) -> Result<ToxicId, FaultError> {
         let name = toxic.name();
         if self.position(&name).is_some() {
             return Err(FaultError::Exists(name.into_owned()));
         }
         let id = ToxicId(self.next_id);
         self.next_id += 1;
-        self.toxics.push(ActiveToxic { id, version: 0, toxic });
+        self.toxics.push(ActiveToxic { id, version: 0, added: now, toxic });
         Ok(id)
     }
 
@@ -117,6 +121,18 @@ impl ProxyFaults {
     pub fn remove(&mut self, name: &str) -> Result<Toxic, FaultError> {
         let at = self.existing(name)?;
         Ok(self.toxics.remove(at).toxic)
+    }
+
+    /// Makes these the faults of `other`, which may go by another clock: a toxic that is new here
+    /// was added at `now`, and one that is here already keeps its time. Whether anything changed.
+    pub fn follow(&mut self, now: Time, other: &Self) -> bool {
+        let mut new = other.clone();
+        for active in &mut new.toxics {
+            active.added = self.find(active.id).map_or(now, |own| own.added);
+        }
+        let changed = *self != new;
+        *self = new;
+        changed
     }
 
     /// Takes every toxic away.
@@ -162,8 +178,8 @@ mod tests {
     #[test]
     fn a_name_is_one_of_a_kind_over_both_directions() {
         let mut faults = ProxyFaults::default();
-        faults.add(noop("a", Stream::Upstream)).unwrap();
-        let again = faults.add(noop("a", Stream::Downstream));
+        faults.add(Time::ZERO, noop("a", Stream::Upstream)).unwrap();
+        let again = faults.add(Time::ZERO, noop("a", Stream::Downstream));
         assert_eq!(again, Err(FaultError::Exists("a".into())));
         assert_eq!(names(&faults), ["a"]);
     }
@@ -171,15 +187,15 @@ mod tests {
     #[test]
     fn a_toxic_without_a_name_is_called_after_kind_and_stream() {
         let mut faults = ProxyFaults::default();
-        faults.add(Toxic::new(ToxicKind::Noop(Noop {}))).unwrap();
+        faults.add(Time::ZERO, Toxic::new(ToxicKind::Noop(Noop {}))).unwrap();
         assert_eq!(names(&faults), ["noop_downstream"]);
     }
 
     #[test]
     fn an_update_keeps_name_id_and_place() {
         let mut faults = ProxyFaults::default();
-        let id = faults.add(Toxic::new(ToxicKind::Noop(Noop {}))).unwrap();
-        faults.add(noop("second", Stream::Downstream)).unwrap();
+        let id = faults.add(Time::ZERO, Toxic::new(ToxicKind::Noop(Noop {}))).unwrap();
+        faults.add(Time::ZERO, noop("second", Stream::Downstream)).unwrap();
         let kind = ToxicKind::Latency(Latency::default());
         faults.update("noop_downstream", Share::ALL, kind.clone()).unwrap();
         assert_eq!(names(&faults), ["noop_downstream", "second"]);
@@ -199,15 +215,34 @@ mod tests {
     #[test]
     fn an_id_is_never_used_again() {
         let mut faults = ProxyFaults::default();
-        let first = faults.add(noop("a", Stream::Downstream)).unwrap();
+        let first = faults.add(Time::ZERO, noop("a", Stream::Downstream)).unwrap();
         faults.reset();
-        assert_ne!(faults.add(noop("a", Stream::Downstream)).unwrap(), first);
+        assert_ne!(faults.add(Time::ZERO, noop("a", Stream::Downstream)).unwrap(), first);
+    }
+
+    #[test]
+    fn who_follows_takes_the_times_of_its_own_clock_and_keeps_them() {
+        let (mut theirs, mut own) = (ProxyFaults::default(), ProxyFaults::default());
+        let added = |faults: &ProxyFaults| -> Vec<u64> {
+            faults.toxics().iter().map(|active| active.added.as_nanos()).collect()
+        };
+        theirs.add(Time::from_nanos(1000), noop("a", Stream::Downstream)).unwrap();
+        assert!(own.follow(Time::from_nanos(7), &theirs));
+        assert!(!own.follow(Time::from_nanos(8), &theirs));
+        theirs.add(Time::from_nanos(1002), noop("b", Stream::Downstream)).unwrap();
+        theirs.update("a", Share::ALL, ToxicKind::Noop(Noop {})).unwrap();
+        assert!(own.follow(Time::from_nanos(9), &theirs));
+        assert_eq!((names(&own), added(&own)), (names(&theirs), vec![7, 9]));
+        theirs.remove("a").unwrap();
+        theirs.add(Time::from_nanos(1003), noop("a", Stream::Downstream)).unwrap();
+        assert!(own.follow(Time::from_nanos(10), &theirs));
+        assert_eq!((names(&own), added(&own)), (names(&theirs), vec![9, 10]));
     }
 
     #[test]
     fn toxics_survive_down_and_a_reset_heals_both() {
         let mut faults = ProxyFaults::default();
-        faults.add(noop("a", Stream::Downstream)).unwrap();
+        faults.add(Time::ZERO, noop("a", Stream::Downstream)).unwrap();
         faults.set_enabled(false);
         assert_eq!(names(&faults), ["a"]);
         faults.reset();

@@ -137,7 +137,8 @@ impl EmbeddedProxy {
     /// # Errors
     /// [`FaultError::Exists`] if its name is taken.
     pub fn add_toxic(&self, toxic: Toxic) -> Result<ToxicId, FaultError> {
-        self.change(|faults| faults.add(toxic))
+        let now = self.shared.timer.clock().now();
+        self.change(|faults| faults.add(now, toxic))
     }
 
     /// Changes what a toxic does; see [`ProxyFaults::update`].
@@ -205,12 +206,14 @@ impl EmbeddedProxy {
     }
 
     /// Makes these, and no others, its faults. Toxics are told apart by their ids, so `faults` is
-    /// to come from one [`ProxyFaults`] over the life of the proxy.
+    /// to come from one [`ProxyFaults`] over the life of the proxy. It may go by another clock than
+    /// the proxy's timer; see [`ProxyFaults::follow`].
     ///
     /// # Errors
     /// If it cannot listen; the toxics are in force all the same.
     pub async fn set_faults(&self, faults: &ProxyFaults) -> io::Result<()> {
-        self.shared.faults.send_modify(|own| own.clone_from(faults));
+        let now = self.shared.timer.clock().now();
+        self.shared.faults.send_if_modified(|own| own.follow(now, faults));
         self.set_enabled(faults.enabled()).await
     }
 

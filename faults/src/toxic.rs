@@ -8,6 +8,7 @@ mod rate;
 
 pub use attribute::{AttributeError, LONGEST};
 pub use rate::LinkRate;
+pub use wave::Shape;
 
 use crate::chain::{Item, Output, Payload};
 use attribute::Attributes;
@@ -113,8 +114,9 @@ pub(crate) trait Behaviour: Clone + Debug + Default {
         1
     }
 
-    /// It begins to act on a link at `now`, or goes on with new attributes.
-    fn start(&self, _memory: &mut Self::Memory, _now: Time) {}
+    /// It begins to act on a link at `now`, or goes on with new attributes. It was added to the
+    /// proxy at `added`, which is the same for all links.
+    fn start(&self, _memory: &mut Self::Memory, _added: Time, _now: Time) {}
 
     /// When it ends the link if nothing enters before.
     fn closes_at(&self, _memory: &Self::Memory) -> Option<Time> {
@@ -220,8 +222,8 @@ macro_rules! toxics {
             }
 
             /// See [`Behaviour::start`].
-            pub(crate) fn start(&mut self, now: Time) {
-                match self { $(Self::$Kind(kind, memory) => kind.start(memory, now),)+ }
+            pub(crate) fn start(&mut self, added: Time, now: Time) {
+                match self { $(Self::$Kind(kind, memory) => kind.start(memory, added, now),)+ }
             }
 
             /// See [`Behaviour::closes_at`].
@@ -251,12 +253,13 @@ toxics! {
     Slicer => slicer,
     LimitData => limit_data,
     Noop => noop,
+    Wave => wave,
 }
 
 impl ToxicKind {
     /// The kind of that name, with attributes as Toxiproxy's HTTP API writes them: whole numbers of
     /// milliseconds, units of 1000 bytes a second, or bytes; the slicer's `delay` in microseconds.
-    /// What is missing or null is 0, and what is unknown is ignored.
+    /// What is missing or null is 0, or the first choice; what is unknown is ignored.
     ///
     /// # Errors
     /// If there is no such kind, or it cannot do what the attributes ask for.

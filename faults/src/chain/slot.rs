@@ -30,7 +30,7 @@ impl<P: Payload> Slot<P> {
     pub(super) fn start(now: Time, toxic: &ActiveToxic, mut rng: Rng) -> Self {
         let strikes = strikes(toxic.toxic.toxicity, &mut rng);
         let mut stage = toxic.toxic.kind.stage();
-        stage.start(now);
+        stage.start(toxic.added, now);
         let (held, version) = (Held::new(), toxic.version);
         Self { toxic: Some(toxic.id), version, stage, strikes, held, ended: false, rng }
     }
@@ -60,7 +60,7 @@ impl<P: Payload> Slot<P> {
             self.stop(now);
         }
         self.stage.update(&toxic.toxic.kind);
-        self.stage.start(now);
+        self.stage.start(toxic.added, now);
         self.strikes = strikes(toxic.toxic.toxicity, &mut self.rng);
         self.enter_anew(now)
     }

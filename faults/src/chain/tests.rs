@@ -6,7 +6,9 @@ mod tables;
 
 use super::*;
 use crate::control::link_rng;
-use crate::toxic::{Bandwidth, Latency, LimitData, LinkRate, Noop, Slicer, Toxic, ToxicKind};
+use crate::toxic::{
+    Bandwidth, Latency, LimitData, LinkRate, Noop, Shape, Slicer, Toxic, ToxicKind, Wave,
+};
 use bytes::Bytes;
 use testbed_core::limit::quantity::Bytes as Size;
 use testbed_core::rng::Streams;
@@ -25,7 +27,7 @@ impl<P: Payload> Link<P> {
     }
 
     fn add(&mut self, now: u64, toxic: Toxic) {
-        self.change(now, |faults| assert!(faults.add(toxic).is_ok()));
+        self.change(now, |faults| assert!(faults.add(Time::from_nanos(now), toxic).is_ok()));
     }
 
     fn change(&mut self, now: u64, change: impl FnOnce(&mut ProxyFaults)) {
@@ -87,6 +89,11 @@ fn limit_data(bytes: u64) -> ToxicKind {
 fn slicer(average: u64, variation: u64, delay: Nanos) -> ToxicKind {
     let (average_size, size_variation) = (Size::new(average), Size::new(variation));
     ToxicKind::Slicer(Slicer { average_size, size_variation, delay })
+}
+
+fn wave(shape: Shape, low: u64, high: u64, period: u64) -> ToxicKind {
+    let (low, high, period) = (Nanos::new(low), Nanos::new(high), Nanos::new(period));
+    ToxicKind::Wave(Wave { low, high, period, shape })
 }
 
 fn named(name: &str, kind: ToxicKind) -> Toxic {

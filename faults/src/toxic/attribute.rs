@@ -1,7 +1,9 @@
-//! Attributes as Toxiproxy's HTTP API has them: whole numbers, each in a unit of its own.
+//! Attributes as Toxiproxy's HTTP API has them: whole numbers, each in a unit of its own. One that
+//! Toxiproxy does not have may be a choice by name.
 
 use super::LinkRate;
 use serde_json::{Map, Value};
+use std::fmt::Debug;
 use testbed_core::limit::quantity::Bytes;
 use testbed_core::time::Nanos;
 use thiserror::Error;
@@ -42,35 +44,63 @@ pub(crate) enum Attribute<'a> {
     Size(&'a mut Bytes),
     /// A rate in units of 1000 bytes a second.
     Rate(&'a mut LinkRate),
+    /// One of several by name.
+    Choice(&'a mut dyn Choice),
+}
+
+/// What an attribute that is no number is one of.
+pub(crate) trait Choice: Debug {
+    /// The name of what is chosen.
+    fn name(&self) -> &'static str;
+
+    /// Chooses by name, or the first without one.
+    ///
+    /// # Errors
+    /// Which names there are, as a reason.
+    fn choose(&mut self, name: Option<&str>) -> Result<(), &'static str>;
 }
 
 /// The attributes of one toxic by name, in Toxiproxy's order.
 pub(crate) type Attributes<'a> = Vec<(&'static str, Attribute<'a>)>;
 
 impl Attribute<'_> {
-    /// The number that the API shows: rounded to the nearest, for files are more precise than it.
-    fn read(&self) -> u64 {
+    /// What the API shows: numbers rounded to the nearest, for files are more precise than it.
+    fn read(&self) -> Value {
         match self {
-            Self::Millis(time) => rounded(time.get(), 1_000_000),
-            Self::Micros(time) => rounded(time.get(), 1_000),
-            Self::Size(size) => size.get(),
-            Self::Rate(rate) => rounded(rate.per_second(), 1_000),
+            Self::Millis(time) => rounded(time.get(), 1_000_000).into(),
+            Self::Micros(time) => rounded(time.get(), 1_000).into(),
+            Self::Size(size) => size.get().into(),
+            Self::Rate(rate) => rounded(rate.per_second(), 1_000).into(),
+            Self::Choice(choice) => choice.name().into(),
         }
     }
 
-    fn write(&mut self, number: u64) {
+    /// Takes a value on; without one 0, or the first choice.
+    fn write(&mut self, name: &'static str, value: Option<&Value>) -> Result<(), AttributeError> {
+        if let Self::Choice(choice) = self {
+            // What is no text is no name either.
+            let wanted = value.map(|value| value.as_str().unwrap_or_default());
+            let chosen = choice.choose(wanted);
+            return chosen.map_err(|reason| AttributeError::Impossible { attribute: name, reason });
+        }
+        self.write_number(value.map_or(Ok(0), |value| number(name, value))?);
+        Ok(())
+    }
+
+    fn write_number(&mut self, number: u64) {
         match self {
             Self::Millis(time) => **time = Nanos::from_millis(number),
             Self::Micros(time) => **time = Nanos::from_micros(number),
             Self::Size(size) => **size = Bytes::new(number),
             Self::Rate(rate) => **rate = LinkRate::new(number.saturating_mul(1_000)),
+            Self::Choice(_) => {}
         }
     }
 
     fn is_too_long(&self) -> bool {
         match self {
             Self::Millis(time) | Self::Micros(time) => **time > LONGEST,
-            Self::Size(_) | Self::Rate(_) => false,
+            Self::Size(_) | Self::Rate(_) | Self::Choice(_) => false,
         }
     }
 }
@@ -79,25 +109,25 @@ const fn rounded(value: u64, unit: u64) -> u64 {
     value / unit + (value % unit >= unit / 2) as u64
 }
 
-/// Sets every attribute to the number that `json` has for it, or to 0.
+/// Sets every attribute to what `json` has for it, or to 0 or the first choice.
 pub(super) fn set_all(
     attributes: Attributes<'_>,
     json: &Map<String, Value>,
 ) -> Result<(), AttributeError> {
     for (name, mut attribute) in attributes {
-        attribute.write(number(name, json)?.unwrap_or(0));
+        attribute.write(name, value(name, json))?;
     }
     Ok(())
 }
 
-/// Sets the attributes that `json` has a number for.
+/// Sets the attributes that `json` has something for.
 pub(super) fn set_present(
     attributes: Attributes<'_>,
     json: &Map<String, Value>,
 ) -> Result<(), AttributeError> {
     for (name, mut attribute) in attributes {
-        if let Some(number) = number(name, json)? {
-            attribute.write(number);
+        if let Some(value) = value(name, json) {
+            attribute.write(name, Some(value))?;
         }
     }
     Ok(())
@@ -105,7 +135,7 @@ pub(super) fn set_present(
 
 /// The attributes as a JSON object.
 pub(super) fn to_json(attributes: Attributes<'_>) -> Map<String, Value> {
-    let member = |(name, attribute): (&str, Attribute<'_>)| (name.into(), attribute.read().into());
+    let member = |(name, attribute): (&str, Attribute<'_>)| (name.into(), attribute.read());
     attributes.into_iter().map(member).collect()
 }
 
@@ -119,15 +149,13 @@ pub(super) fn check_times(attributes: Attributes<'_>) -> Result<(), AttributeErr
     }
 }
 
-/// The number of that name; `None` if it is missing or null.
-fn number(
-    attribute: &'static str,
-    json: &Map<String, Value>,
-) -> Result<Option<u64>, AttributeError> {
-    let value = match json.get(attribute) {
-        None | Some(Value::Null) => return Ok(None),
-        Some(value) => value.as_i64().ok_or(AttributeError::NotAnInteger { attribute })?,
-    };
+/// The value of that name, unless it is missing or null.
+fn value<'a>(name: &str, json: &'a Map<String, Value>) -> Option<&'a Value> {
+    json.get(name).filter(|value| !value.is_null())
+}
+
+fn number(attribute: &'static str, value: &Value) -> Result<u64, AttributeError> {
+    let value = value.as_i64().ok_or(AttributeError::NotAnInteger { attribute })?;
     let reason = "must be 0 or more";
-    u64::try_from(value).map(Some).map_err(|_| AttributeError::Impossible { attribute, reason })
+    u64::try_from(value).map_err(|_| AttributeError::Impossible { attribute, reason })
 }

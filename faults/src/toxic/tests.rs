@@ -53,6 +53,10 @@ fn what_a_file_cannot_mean_is_refused() {
         "{ limit_data: {} }",
         "{ slicer: { average_size: 0B } }",
         "{ slicer: { average_size: 5B, size_variation: 6B } }",
+        "{ wave: { high: 1ms } }",
+        "{ wave: { high: 1ms, period: 0s } }",
+        "{ wave: { low: 2ms, high: 1ms, period: 1s } }",
+        "{ wave: { high: 1ms, period: 1s, shape: round } }",
         "{ latency: {}, noop: {} }",
         "{ noop: {}, toxicty: 50% }",
         "{ noop: {}, stream: sideways }",
@@ -96,7 +100,7 @@ fn every_kind_passes_all_in_order_at_once_where_toxicity_does_not_strike() {
     for kind in ToxicKind::all() {
         let mut faults = ProxyFaults::default();
         let toxicity = Share::new(0.0).unwrap();
-        faults.add(Toxic { toxicity, ..Toxic::new(kind.clone()) }).unwrap();
+        faults.add(Time::ZERO, Toxic { toxicity, ..Toxic::new(kind.clone()) }).unwrap();
         let rng = link_rng(&Streams::new(1), "proxy", 0, Stream::Downstream);
         let mut chain = Chain::new(Stream::Downstream, rng);
         chain.apply(Time::ZERO, &faults);
@@ -115,7 +119,7 @@ fn every_kind_is_possible_and_lets_its_source_end() {
     for kind in ToxicKind::all() {
         assert_eq!(kind.check(), Ok(()), "{}", kind.name());
         let mut faults = ProxyFaults::default();
-        faults.add(Toxic::new(kind.clone())).unwrap();
+        faults.add(Time::ZERO, Toxic::new(kind.clone())).unwrap();
         let mut chain = Chain::<Bytes>::new(Stream::Downstream, Streams::new(1).stream("link"));
         chain.apply(Time::ZERO, &faults);
         chain.push(Time::ZERO, Item::Eof);
@@ -129,7 +133,7 @@ fn object(json: &str) -> Map<String, Value> {
 }
 
 /// Kinds with attributes as Toxiproxy 2.12 shows them, in its order.
-const API: [(&str, &str); 8] = [
+const API: [(&str, &str); 9] = [
     ("latency", r#"{"latency":100,"jitter":10}"#),
     ("bandwidth", r#"{"rate":1000}"#),
     ("slow_close", r#"{"delay":1}"#),
@@ -138,6 +142,7 @@ const API: [(&str, &str); 8] = [
     ("slicer", r#"{"average_size":10,"size_variation":5,"delay":10}"#),
     ("limit_data", r#"{"bytes":10}"#),
     ("noop", "{}"),
+    ("wave", r#"{"low":5,"high":60,"period":20000,"shape":"sawtooth"}"#),
 ];
 
 #[test]
@@ -163,6 +168,12 @@ fn the_api_counts_in_toxiproxys_units() {
         ("slicer", r#"{"average_size":9,"delay":10}"#, "slicer: { average_size: 9B, delay: 10us }"),
         ("limit_data", r#"{"bytes":1024}"#, "limit_data: { bytes: 1KiB }"),
         ("timeout", r#"{"timeout":null,"unknown":"x"}"#, "timeout: {}"),
+        ("wave", r#"{"high":9,"period":1000}"#, "wave: { high: 9ms, period: 1s }"),
+        (
+            "wave",
+            r#"{"low":1,"high":9,"period":1000,"shape":"square"}"#,
+            "wave: { low: 1ms, high: 9ms, period: 1s, shape: square }",
+        ),
     ] {
         let toxic: Toxic = serde_yaml::from_str(file).unwrap();
         assert_eq!(ToxicKind::from_api(name, &object(json)), Ok(toxic.kind), "{file}");
@@ -177,7 +188,14 @@ fn a_merge_changes_what_is_there_and_is_all_or_nothing() {
     assert_eq!(kind.to_api(), merged);
     assert!(kind.merge_api(&object(r#"{"average_size":5,"delay":20}"#)).is_err());
     assert_eq!(kind.to_api(), merged);
+    let mut wave = ToxicKind::from_api("wave", &object(API[8].1)).unwrap();
+    wave.merge_api(&object(r#"{"shape":null,"low":6}"#)).unwrap();
+    wave.merge_api(&object(r#"{"shape":"square"}"#)).unwrap();
+    let merged = object(r#"{"low":6,"high":60,"period":20000,"shape":"square"}"#);
+    assert_eq!(wave.to_api(), merged);
 }
+
+const WRONG_SHAPE: &str = "attribute `shape` must be sine, triangle, sawtooth or square";
 
 #[test]
 fn impossible_attributes_are_refused_with_a_reason() {
@@ -200,6 +218,10 @@ fn impossible_attributes_are_refused_with_a_reason() {
             r#"{"average_size":5,"size_variation":6}"#,
             "attribute `size_variation` must be average_size at most",
         ),
+        ("wave", r#"{"high":1}"#, "attribute `period` must be more than zero"),
+        ("wave", r#"{"low":2,"high":1,"period":1}"#, "attribute `high` must be low or more"),
+        ("wave", r#"{"period":1,"shape":3}"#, WRONG_SHAPE),
+        ("wave", r#"{"period":1,"shape":"Sine"}"#, WRONG_SHAPE),
     ] {
         let error = ToxicKind::from_api(name, &object(json)).unwrap_err();
         assert_eq!(error.to_string(), reason, "{name} {json}");

@@ -27,7 +27,7 @@ impl Behaviour for Timeout {
         vec![("timeout", Attribute::Millis(&mut self.timeout))]
     }
 
-    fn start(&self, silent_since: &mut Time, now: Time) {
+    fn start(&self, silent_since: &mut Time, _added: Time, now: Time) {
         *silent_since = now;
     }
 

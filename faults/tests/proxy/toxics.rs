@@ -1,9 +1,9 @@
 //! Toxics on live connections: never early, and at once.
 
-use crate::support::{latency, slow, with_bench};
-use faults::{FaultError, Stream, Toxic};
+use crate::support::{latency, slow, toxic, with_bench};
+use faults::{FaultError, ProxyFaults, Stream, Toxic};
 use testbed_core::quantity::Share;
-use testbed_core::time::Nanos;
+use testbed_core::time::{Nanos, Time};
 
 const HOUR: u64 = 3_600_000;
 
@@ -45,6 +45,36 @@ fn a_change_acts_on_the_next_byte_of_a_live_connection() {
             bench.proxy.remove_toxic("slow").unwrap();
             bench.round_trip(&mut client, b"plain").await;
         }
+    });
+}
+
+#[test]
+fn a_wave_is_never_below_its_low_and_begins_when_it_is_added() {
+    with_bench(async |bench| {
+        let mut client = bench.connect().await;
+        bench.round_trip(&mut client, b"plain").await;
+        // It stays low for half an hour, however busy the machine is, and high for another.
+        let attributes = r#"{"low":10,"high":3600000,"period":3600000,"shape":"square"}"#;
+        let before = bench.now();
+        bench.proxy.add_toxic(toxic("wave", attributes)).unwrap();
+        let added = bench.proxy.faults().toxics()[0].added;
+        assert!(before <= added && added <= bench.now());
+        let took = bench.round_trip(&mut client, b"low").await;
+        assert!(took >= Nanos::from_millis(10), "{took}");
+    });
+}
+
+#[test]
+fn faults_that_go_by_another_clock_are_added_by_the_proxys() {
+    with_bench(async |bench| {
+        let mut theirs = ProxyFaults::default();
+        theirs.add(Time::from_nanos(u64::MAX / 2), toxic("noop", "{}")).unwrap();
+        let before = bench.now();
+        bench.proxy.set_faults(&theirs).await.unwrap();
+        let added = bench.proxy.faults().toxics()[0].added;
+        assert!(before <= added && added <= bench.now());
+        bench.proxy.set_faults(&theirs).await.unwrap();
+        assert_eq!(bench.proxy.faults().toxics()[0].added, added);
     });
 }
 

@@ -199,7 +199,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         }
         for &arm in &fault.arms {
             let state = &mut self.arms[arm];
-            state.faults.switch(self.plan, arm, index, &self.faults_on);
+            state.faults.switch(now, self.plan, arm, index, &self.faults_on);
             self.world.set_faults(state.arm, &state.faults)?;
         }
         self.observer.on_event(now, &Event::Fault { index, name: &fault.name, on });
@@ -269,9 +269,9 @@ impl ArmState {
 }
 
 impl ArmFaults {
-    /// Switches the fault `index` of `plan`; `on` are those that are on by then. What several faults
+    /// Switches the fault `index` of `plan` at `now`; `on` are those that are on by then. What several faults
     /// may want of one part is worked out anew from all of them, in the order of the file.
-    fn switch(&mut self, plan: &Plan, arm: usize, index: usize, on: &BTreeSet<usize>) {
+    fn switch(&mut self, now: Time, plan: &Plan, arm: usize, index: usize, on: &BTreeSet<usize>) {
         let (mut rejects, mut hold, mut up) = (Vec::new(), None, true);
         let (mut servers, mut frozen) = (None::<u32>, false);
         let acting = on.iter().map(|index| &plan.faults[*index]);
@@ -290,17 +290,20 @@ impl ArmFaults {
         self.proxy.set_enabled(up);
         let FaultPlan { name, action, .. } = &plan.faults[index];
         if let Action::Toxic(toxic) = action {
-            self.switch_toxic(name, toxic, on.contains(&index));
+            self.switch_toxic(now, name, toxic, on.contains(&index));
         }
     }
 
     /// A toxic keeps its place and its draws while others come and go, so it is added and removed.
-    fn switch_toxic(&mut self, name: &str, toxic: &Toxic, on: bool) {
+    fn switch_toxic(&mut self, now: Time, name: &str, toxic: &Toxic, on: bool) {
         let toxic = Toxic { name: Some(name.to_owned()), ..toxic.clone() };
         // Names of faults are one of a kind and each is switched on before it is off, so neither
         // can be refused.
-        let switched =
-            if on { self.proxy.add(toxic).map(drop) } else { self.proxy.remove(name).map(drop) };
+        let switched = if on {
+            self.proxy.add(now, toxic).map(drop)
+        } else {
+            self.proxy.remove(name).map(drop)
+        };
         debug_assert_eq!(switched, Ok(()));
     }
 }

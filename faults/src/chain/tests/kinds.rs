@@ -133,6 +133,49 @@ fn a_bandwidth_of_zero_stalls_until_it_is_another_or_gone() {
     }
 }
 
+fn saw(low: u64, high: u64, period: u64) -> ToxicKind {
+    let ns = |ms| Nanos::from_millis(ms).get();
+    wave(Shape::Sawtooth, ns(low), ns(high), ns(period))
+}
+
+#[test]
+fn a_wave_delays_by_the_instant_at_which_a_chunk_comes() {
+    for (kind, script, expected) in [
+        // Up by 1 ms in 2 ms.
+        (saw(10, 110, 200), vec![(0, In(1)), (100, In(2))], out([(10, "1"), (160, "2")])),
+        (saw(10, 110, 200), vec![(400, In(1)), (400, End)], out([(410, "1"), (410, "end")])),
+        (saw(10, 110, 200), vec![(100, End)], out([(100, "end")])),
+        // It falls from 109 to 10 at 200 ms; order is kept.
+        (saw(10, 110, 200), vec![(198, In(1)), (200, In(2))], out([(307, "1"), (307, "2")])),
+    ] {
+        assert_eq!(play(kind, script), expected);
+    }
+}
+
+#[test]
+fn a_change_of_a_wave_keeps_its_beginning_and_what_is_held() {
+    let higher = || Update(saw(20, 220, 200));
+    let script = vec![(100, In(1)), (110, higher()), (120, In(2)), (240, In(3))];
+    assert_eq!(play(saw(10, 110, 200), script), out([(160, "1"), (260, "2"), (300, "3")]));
+    let script = vec![(100, In(1)), (110, Remove), (120, In(2))];
+    assert_eq!(play(saw(10, 110, 200), script), out([(160, "1"), (160, "2")]));
+    let script = vec![(50, Update(saw(10, 110, 200))), (100, In(1))];
+    assert_eq!(play(slow(1), script), out([(160, "1")]));
+}
+
+#[test]
+fn a_wave_began_when_the_toxic_was_added_and_not_with_the_link() {
+    let mut faults = ProxyFaults::default();
+    faults.add(ms(1000), named("a", saw(10, 110, 200))).unwrap();
+    for (opened, sent, left) in [(1000, 1100, 1160), (1150, 1150, 1235), (1199, 1300, 1360)] {
+        let mut link = Link::<Bytes>::new(1);
+        link.faults.clone_from(&faults);
+        link.chain.apply(ms(opened), &faults);
+        link.chain.push(ms(sent), data(1));
+        assert_eq!(link.run(), [(ms(left).as_nanos(), data(1))], "{opened}");
+    }
+}
+
 #[test]
 fn slow_close_holds_the_end_and_nothing_else() {
     for (script, expected) in [

@@ -43,7 +43,15 @@ fn lossless() -> impl Strategy<Value = ToxicKind> {
         ns().prop_map(|delay| ToxicKind::SlowClose(SlowClose { delay })),
         (1..4_u64, ns()).prop_map(|(size, delay)| slicer(size, size, delay)),
         Just(ToxicKind::Noop(Noop {})),
+        any_wave(),
     ]
+}
+
+fn any_wave() -> impl Strategy<Value = ToxicKind> {
+    let shapes = vec![Shape::Sine, Shape::Triangle, Shape::Sawtooth, Shape::Square];
+    let shape = prop::sample::select(shapes);
+    (shape, 0..50_u64, 0..50_u64, 1..100_u64)
+        .prop_map(|(shape, low, swing, period)| wave(shape, low, low + swing, period))
 }
 
 fn kind() -> impl Strategy<Value = ToxicKind> {
@@ -168,6 +176,7 @@ impl Bench {
             Some(Toxic { kind: ToxicKind::Latency(Latency { latency, jitter }), .. }) => {
                 latency.minus(*jitter).get()
             }
+            Some(Toxic { kind: ToxicKind::Wave(wave), .. }) => wave.low.get(),
             Some(Toxic { kind: ToxicKind::Bandwidth(Bandwidth { rate }), .. })
                 if *rate > LinkRate::ZERO =>
             {

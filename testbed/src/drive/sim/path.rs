@@ -203,10 +203,9 @@ impl Path {
         self.service.set_rejects(faults.rejects.clone());
         self.service.set_servers(now, faults.servers);
         self.service.set_frozen(now, faults.frozen);
-        if self.faults == faults.proxy {
+        if !self.faults.follow(now, &faults.proxy) {
             return;
         }
-        self.faults.clone_from(&faults.proxy);
         if self.faults.enabled() {
             let open = |(_, link): &(usize, &mut Connection)| link.open;
             for (index, connection) in self.connections.iter_mut().enumerate().filter(open) {
