@@ -143,6 +143,11 @@ impl<P: Payload> Chain<P> {
         self.toxics.is_empty() && self.exit.is_empty() && !self.ended
     }
 
+    /// Whether a toxic acts on the link now: its toxicity has struck, and it has not been removed.
+    pub fn is_struck(&self) -> bool {
+        self.toxics.iter().any(Slot::strikes)
+    }
+
     /// Lets go of all that is held; it counts as dropped.
     pub fn discard(&mut self) {
         let of_toxics = self.toxics.iter_mut().map(Slot::discard).sum::<u64>();
@@ -199,7 +204,7 @@ impl<P: Payload> Chain<P> {
 
     /// Counts the link once a toxic acts on it.
     fn count_hit(&mut self) {
-        if !self.hit && self.toxics.iter().any(Slot::strikes) {
+        if !self.hit && self.is_struck() {
             self.hit = true;
             self.tally.links_hit += 1;
         }

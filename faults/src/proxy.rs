@@ -4,6 +4,7 @@ mod connection;
 mod link;
 mod listener;
 mod stats;
+mod table;
 
 pub use stats::{ProxyStats, StreamStats};
 
@@ -14,6 +15,7 @@ use stats::Counters;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use table::Table;
 use testbed_clock::Timer;
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
@@ -52,6 +54,7 @@ struct Shared {
     streams: Streams,
     faults: watch::Sender<ProxyFaults>,
     counters: Counters,
+    table: Table,
 }
 
 impl EmbeddedProxy {
@@ -95,6 +98,7 @@ impl EmbeddedProxy {
             streams,
             faults: watch::Sender::new(faults),
             counters: Counters::default(),
+            table: Table::default(),
         });
         let listen = watch::Sender::new(Listen { text: listen.to_string(), address: None });
         Self { shared, listen, running: Mutex::new(None) }
@@ -130,6 +134,16 @@ impl EmbeddedProxy {
     /// Its counters as they are now.
     pub fn stats(&self) -> ProxyStats {
         self.shared.counters.snapshot()
+    }
+
+    /// Whether a toxic acts now on either direction of the connection that a client has opened from
+    /// its local address `peer`: toxicity has struck there. `None` if there is no such connection,
+    /// or it is not accepted yet.
+    ///
+    /// Links draw on their own tasks, so a change shows here a moment after the call. After an
+    /// answer has come through, this says what acted on it, unless there was a change meanwhile.
+    pub fn strikes(&self, peer: SocketAddr) -> Option<bool> {
+        self.shared.table.strikes(peer)
     }
 
     /// Adds a toxic behind the others.

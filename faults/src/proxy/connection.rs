@@ -2,8 +2,10 @@
 
 use super::Shared;
 use super::link::{End, Link};
+use super::table::Struck;
 use crate::toxic::Stream;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
@@ -11,15 +13,18 @@ use tokio::net::TcpStream;
 #[derive(Debug)]
 pub(super) struct Connection {
     client: TcpStream,
+    peer: SocketAddr,
     shared: Arc<Shared>,
     number: u64,
+    struck: Arc<Struck>,
 }
 
 impl Connection {
     /// Numbers connections in order of these calls.
-    pub(super) fn new(client: TcpStream, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(client: TcpStream, peer: SocketAddr, shared: Arc<Shared>) -> Self {
         let number = shared.counters.opened();
-        Self { client, shared, number }
+        let struck = shared.table.open(peer);
+        Self { client, peer, shared, number, struck }
     }
 
     /// Dials the upstream, and serves the client until either side ends or fails; both sockets are closed then. One task
@@ -38,9 +43,12 @@ impl Connection {
         server.set_nodelay(true)?;
         let (from_client, to_client) = self.client.split();
         let (from_server, to_server) = server.split();
-        let (shared, number) = (&*self.shared, self.number);
-        let upstream = Link::new(shared, number, Stream::Upstream, from_client, to_server);
-        let downstream = Link::new(shared, number, Stream::Downstream, from_server, to_client);
+        let link = |stream, reader, writer| {
+            let struck = self.struck.of(stream);
+            Link::new(&self.shared, self.number, stream, struck, reader, writer)
+        };
+        let upstream = link(Stream::Upstream, from_client, to_server);
+        let downstream = link(Stream::Downstream, from_server, to_client);
         let end = tokio::select! {
             biased;
             end = upstream.run() => end?,
@@ -57,6 +65,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.shared.table.close(self.peer, &self.struck);
         self.shared.counters.closed();
     }
 }

@@ -8,6 +8,7 @@ use crate::toxic::Stream;
 use bytes::{Bytes, BytesMut};
 use std::future::pending;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use testbed_clock::Timer;
 use testbed_core::time::Time;
 use tokio::io::AsyncWriteExt as _;
@@ -42,6 +43,8 @@ pub(super) struct Link<'a> {
     stream: Stream,
     chain: Chain<Bytes>,
     faults: watch::Receiver<ProxyFaults>,
+    /// Whether a toxic acts here now, for others to read.
+    struck: &'a AtomicBool,
     reader: ReadHalf<'a>,
     writer: WriteHalf<'a>,
     at_eof: bool,
@@ -53,6 +56,7 @@ impl<'a> Link<'a> {
         shared: &'a Shared,
         number: u64,
         stream: Stream,
+        struck: &'a AtomicBool,
         reader: ReadHalf<'a>,
         writer: WriteHalf<'a>,
     ) -> Self {
@@ -62,7 +66,7 @@ impl<'a> Link<'a> {
         faults.mark_changed();
         let chain = Chain::new(stream, rng);
         shared.counters.of(stream).opened();
-        Self { shared, stream, chain, faults, reader, writer, at_eof: false }
+        Self { shared, stream, chain, faults, struck, reader, writer, at_eof: false }
     }
 
     /// Carries bytes until the end of the link.
@@ -139,6 +143,7 @@ impl<'a> Link<'a> {
         if self.faults.has_changed().unwrap_or(false) {
             let now = self.now();
             self.chain.apply(now, &self.faults.borrow_and_update());
+            self.struck.store(self.chain.is_struck(), Relaxed);
         }
     }
 

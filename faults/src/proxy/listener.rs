@@ -85,8 +85,9 @@ async fn serve(
             }
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((client, _)) => {
-                    connections.spawn(Connection::new(client, Arc::clone(&shared)).serve());
+                Ok((client, peer)) => {
+                    let connection = Connection::new(client, peer, Arc::clone(&shared));
+                    connections.spawn(connection.serve());
                 }
                 Err(_) => {
                     let now = shared.timer.clock().now();

@@ -1,6 +1,6 @@
 //! Toxics on live connections: never early, and at once.
 
-use crate::support::{latency, slow, toxic, with_bench};
+use crate::support::{latency, slow, toxic, upstream, with_bench};
 use faults::{FaultError, ProxyFaults, Stream, Toxic};
 use testbed_core::quantity::Share;
 use testbed_core::time::{Nanos, Time};
@@ -75,6 +75,57 @@ fn faults_that_go_by_another_clock_are_added_by_the_proxys() {
         assert!(before <= added && added <= bench.now());
         bench.proxy.set_faults(&theirs).await.unwrap();
         assert_eq!(bench.proxy.faults().toxics()[0].added, added);
+    });
+}
+
+#[test]
+fn whether_a_toxic_acts_is_told_of_each_connection_by_its_clients_address() {
+    with_bench(async |bench| {
+        let (mut first, mut second) = (bench.connect().await, bench.connect().await);
+        let addresses = [&first, &second].map(|client| client.local_addr().unwrap());
+        let strikes = || addresses.map(|address| bench.proxy.strikes(address));
+        bench.round_trip(&mut first, b"plain").await;
+        bench.round_trip(&mut second, b"plain").await;
+        assert_eq!(strikes(), [Some(false); 2]);
+        for toxic in [slow(1), upstream(slow(1))] {
+            bench.proxy.add_toxic(toxic).unwrap();
+            bench.round_trip(&mut first, b"slow").await;
+            assert_eq!(strikes()[0], Some(true));
+            bench.proxy.update_toxic("slow", Share::new(0.0).unwrap(), latency(1)).unwrap();
+            bench.round_trip(&mut first, b"no link is struck").await;
+            assert_eq!(strikes()[0], Some(false));
+            bench.proxy.update_toxic("slow", Share::ALL, latency(1)).unwrap();
+            bench.round_trip(&mut second, b"slow").await;
+            assert_eq!(strikes()[1], Some(true));
+            bench.proxy.remove_toxic("slow").unwrap();
+            bench.round_trip(&mut first, b"plain").await;
+            bench.round_trip(&mut second, b"plain").await;
+            assert_eq!(strikes(), [Some(false); 2]);
+        }
+        drop(first);
+        while strikes()[0].is_some() {
+            bench.sleep(Nanos::from_millis(1)).await;
+        }
+        assert_eq!(strikes(), [None, Some(false)]);
+    });
+}
+
+#[test]
+fn toxicity_strikes_about_its_share_of_connections_and_says_which() {
+    with_bench(async |bench| {
+        let half = Share::new(0.5).unwrap();
+        bench.proxy.add_toxic(Toxic { toxicity: half, ..slow(20) }).unwrap();
+        let mut struck = 0;
+        for _ in 0..100 {
+            let mut client = bench.connect().await;
+            let took = bench.round_trip(&mut client, b"hello").await;
+            let hit = bench.proxy.strikes(client.local_addr().unwrap()).unwrap();
+            assert!(!hit || took >= Nanos::from_millis(20), "{took}");
+            struck += u64::from(hit);
+        }
+        assert_eq!(bench.proxy.stats().downstream.links_hit, struck);
+        // Five standard deviations.
+        assert!((25..=75).contains(&struck), "{struck}");
     });
 }
 

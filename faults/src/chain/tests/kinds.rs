@@ -333,7 +333,11 @@ fn a_link_that_no_toxic_strikes_is_not_hit() {
     let never = Toxic { toxicity: Share::new(0.0).unwrap(), ..named("a", slow(10)) };
     let mut table = play_through(vec![never], vec![(0, In(5))]);
     assert_eq!(table.link.chain.take_tally(), Tally::NOTHING);
+    assert!(!table.link.chain.is_struck());
     table.take(0, Update(slow(1)));
     table.take(0, Update(slow(2)));
     assert_eq!(table.link.chain.take_tally().links_hit, 1);
+    assert!(table.link.chain.is_struck());
+    table.take(0, Remove);
+    assert!(!table.link.chain.is_struck());
 }
