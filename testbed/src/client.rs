@@ -18,7 +18,7 @@ use hyper::{Request, Response};
 use pool::Pool;
 use std::error::Error;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use testbed_core::client::ClientConfig;
 use testbed_core::request::{Attempt, Class, Served};
 use testbed_core::time::Nanos;
@@ -41,6 +41,9 @@ pub struct Client {
     /// The names of its classes of requests.
     classes: Arc<[HeaderValue]>,
 }
+
+/// Where an attempt puts its connection's address on this side.
+pub type Local = OnceLock<SocketAddr>;
 
 /// What came back from a call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -75,10 +78,12 @@ impl Client {
 
     /// Sends `GET /` as this attempt of a request, on an idle connection or a new one, and reads the
     /// whole answer. Tries once and waits as long as it takes; dropping the future gives the call
-    /// up and closes its connection. Must be called within a tokio runtime.
-    pub async fn attempt(&self, attempt: Attempt, class: Class) -> Reply {
+    /// up and closes its connection. `local` is told the connection's address on this side as soon
+    /// as there is one. Must be called within a tokio runtime.
+    pub async fn attempt(&self, attempt: Attempt, class: Class, local: &Local) -> Reply {
         let mut reply = Reply::default();
-        if let Err(error) = self.exchange(self.request(attempt, class), &mut reply).await {
+        let request = self.request(attempt, class);
+        if let Err(error) = self.exchange(request, local, &mut reply).await {
             reply = Reply { bytes: reply.bytes, error: Some(error), ..Reply::default() };
         }
         reply
@@ -87,18 +92,21 @@ impl Client {
     /// The first attempt of a request of no class.
     #[cfg(test)]
     pub(crate) async fn call(&self, request: u64) -> Reply {
-        self.attempt(Attempt { request, number: 0 }, Class(0)).await
+        self.attempt(Attempt { request, number: 0 }, Class(0), &Local::new()).await
     }
 
     async fn exchange(
         &self,
         request: Request<Empty<Bytes>>,
+        local: &Local,
         reply: &mut Reply,
     ) -> Result<(), String> {
         let addr = self.pool.addr();
         let connect = self.pool.take().await;
         let mut connection = connect.map_err(|err| explain("cannot connect to", addr, &err))?;
-        let response = connection.send_request(request).await;
+        // Each attempt has a cell of its own, so it is empty.
+        let _ = local.set(connection.local);
+        let response = connection.sender.send_request(request).await;
         let mut response = response.map_err(|err| explain("no answer from", addr, &err))?;
         self.read(&mut response, &mut reply.bytes).await?;
         self.pool.put(connection);

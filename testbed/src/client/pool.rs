@@ -4,6 +4,7 @@ use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,17 @@ use tokio::net::TcpStream;
 const MOST_IDLE: usize = 4096;
 
 /// A connection on which one call at a time is sent.
-pub(super) type Connection = SendRequest<Empty<Bytes>>;
+pub(super) struct Connection {
+    pub(super) sender: SendRequest<Empty<Bytes>>,
+    /// Its address on this side.
+    pub(super) local: SocketAddr,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connection from {}", self.local)
+    }
+}
 
 /// The connections to one address. It dials as many as there are calls at a time.
 #[derive(Debug)]
@@ -40,7 +51,7 @@ impl Pool {
     /// new one.
     pub(super) async fn take(&self) -> io::Result<Connection> {
         while let Some(mut connection) = self.take_idle() {
-            if connection.ready().await.is_ok() {
+            if connection.sender.ready().await.is_ok() {
                 return Ok(connection);
             }
         }
@@ -65,12 +76,13 @@ impl Pool {
     async fn dial(&self) -> io::Result<Connection> {
         let stream = TcpStream::connect(self.addr).await?;
         stream.set_nodelay(true)?;
+        let local = stream.local_addr()?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
         // How it ends is told to the call it is busy with.
         tokio::spawn(async move { drop(connection.await) });
         sender.ready().await.map_err(io::Error::other)?;
-        Ok(sender)
+        Ok(Connection { sender, local })
     }
 
     /// Nothing that can panic runs under this lock.
@@ -95,11 +107,11 @@ mod tests {
         let connection = pool.take().await.unwrap();
         assert!(pool.lock().is_empty());
         drop(server_side);
-        while !connection.is_closed() {
+        while !connection.sender.is_closed() {
             yield_now().await;
         }
         pool.put(connection);
-        assert!(pool.take().await.unwrap().is_ready());
+        assert!(pool.take().await.unwrap().sender.is_ready());
         assert!(pool.lock().is_empty());
         listener.accept().await.unwrap();
     }

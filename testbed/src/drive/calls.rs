@@ -1,7 +1,7 @@
 //! An arm's requests: load and admission, wired to the world.
 
 use super::overhead::Overhead;
-use super::world::World;
+use super::world::{GivenUp, World};
 use crate::experiment::plan;
 use std::collections::VecDeque;
 use testbed_core::admission::Admission;
@@ -76,8 +76,9 @@ impl Calls {
         let due = |deadline: &(Time, Attempt)| deadline.0 <= now;
         while let Some((_, attempt)) = self.deadlines.front().copied().filter(due) {
             self.deadlines.pop_front();
-            if let Some(ticket) = world.give_up(self.arm, attempt) {
+            if let Some(GivenUp { ticket, hit }) = world.give_up(self.arm, attempt) {
                 let answer = Answer::without(Outcome::Timeout, ticket.start, now);
+                let answer = Answer { hit, ..answer };
                 let feed = self.take_back(now, ticket, &answer, observer);
                 world.feed(self.arm, feed);
             }

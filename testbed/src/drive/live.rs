@@ -8,15 +8,16 @@
 mod transfers;
 
 use super::interrupt::Interrupt;
-use super::world::{ArmFaults, Step, World, WorldError};
+use super::world::{ArmFaults, GivenUp, Step, World, WorldError};
 use crate::backend::Backend;
-use crate::client::{Client, Reply};
+use crate::client::{Client, Local, Reply};
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
 use faults::proxy::EmbeddedProxy;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
@@ -55,7 +56,7 @@ pub struct Live {
 
 struct LiveArm {
     backend: Backend,
-    proxy: EmbeddedProxy,
+    proxy: Arc<EmbeddedProxy>,
     client: Client,
     classify: Classify,
 }
@@ -64,6 +65,8 @@ struct LiveArm {
 struct Outstanding {
     ticket: Ticket,
     task: AbortHandle,
+    /// The connection that carries it.
+    local: Arc<Local>,
 }
 
 /// What came back to an arm, as a task tells the shell.
@@ -159,27 +162,33 @@ impl World for Live {
     fn send(&mut self, arm: Arm, ticket: Ticket) {
         let Some(runtime) = &self.runtime else { return };
         let state = &self.arms[arm.index()];
-        let (client, classify) = (state.client.clone(), state.classify.clone());
+        let (client, proxy) = (state.client.clone(), Arc::clone(&state.proxy));
+        let classify = state.classify.clone();
         let (clock, send_back) = (self.clock, self.send_back.clone());
         let (attempt, class) = (ticket.arrival.attempt(), ticket.arrival.class);
+        let local = Arc::new(Local::new());
+        let outstanding_local = Arc::clone(&local);
         let task = runtime.spawn(async move {
             let sent = clock.now();
-            let reply = client.attempt(attempt, class).await;
+            let reply = client.attempt(attempt, class, &local).await;
+            let hit = hit(&proxy, &local);
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
             let Reply { bytes, served, retry_after, .. } = reply;
             let end = clock.now();
-            let answer = Answer { sent, end, outcome, bytes, served, retry_after, hit: None };
+            let answer = Answer { sent, end, outcome, bytes, served, retry_after, hit };
             // Nobody listens any more once the run is over.
             let _ = send_back.send(Back { arm, what: What::Answer(attempt, answer) });
         });
-        let outstanding = Outstanding { ticket, task: task.abort_handle() };
+        let outstanding =
+            Outstanding { ticket, task: task.abort_handle(), local: outstanding_local };
         self.outstanding.insert((arm, attempt), outstanding);
     }
 
-    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<Ticket> {
-        let Outstanding { ticket, task } = self.outstanding.remove(&(arm, attempt))?;
+    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<GivenUp> {
+        let Outstanding { ticket, task, local } = self.outstanding.remove(&(arm, attempt))?;
+        let hit = hit(&self.arms[arm.index()].proxy, &local);
         task.abort();
-        Some(ticket)
+        Some(GivenUp { ticket, hit })
     }
 
     fn transfer(&mut self, arm: Arm, command: Command) {
@@ -276,8 +285,13 @@ impl LiveArm {
             EmbeddedProxy::start(any_port, backend.addr(), timer.clone(), *streams, &arm.name)
                 .await?;
         let client = Client::with(proxy.listen_addr(), &arm.client());
-        Ok(Self { backend, proxy, client, classify: arm.classify() })
+        Ok(Self { backend, proxy: Arc::new(proxy), client, classify: arm.classify() })
     }
+}
+
+/// Whether a toxic acts on the connection that carries an attempt.
+fn hit(proxy: &EmbeddedProxy, local: &Local) -> Option<bool> {
+    proxy.strikes(*local.get()?)
 }
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {

@@ -6,7 +6,7 @@
 mod path;
 
 use super::interrupt::Interrupt;
-use super::world::{ArmFaults, Step, World, WorldError};
+use super::world::{ArmFaults, GivenUp, Step, World, WorldError};
 use crate::experiment::plan::ArmPlan;
 use path::{Back, Path};
 use testbed_core::download::Command;
@@ -69,7 +69,7 @@ impl World for Sim {
         self.paths[arm.index()].send(self.now, ticket);
     }
 
-    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<Ticket> {
+    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<GivenUp> {
         self.paths[arm.index()].give_up(attempt)
     }
 

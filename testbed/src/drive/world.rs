@@ -49,6 +49,15 @@ pub enum Step {
     Interrupted(Signal),
 }
 
+/// An attempt that its client has given up.
+#[derive(Debug)]
+pub struct GivenUp {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// Whether a toxic acted on the connection that carried it; `None` where nobody can tell.
+    pub hit: Option<bool>,
+}
+
 /// Who asked a run to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
@@ -91,8 +100,8 @@ pub trait World {
     /// Sends an admitted request on its way.
     fn send(&mut self, arm: Arm, ticket: Ticket);
 
-    /// A client gives an attempt up and closes its connection; the ticket, unless it has come back.
-    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<Ticket>;
+    /// A client gives an attempt up and closes its connection; what it was, unless it has come back.
+    fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<GivenUp>;
 
     /// Opens, reads or closes a transfer.
     fn transfer(&mut self, arm: Arm, command: Command);

@@ -5,22 +5,23 @@
 //! its answer is there. While there is nothing wrong with the network a call goes straight to the
 //! backend: the network itself takes no time in virtual mode.
 
+mod connection;
 mod transfers;
 
-use super::super::world::ArmFaults;
+use super::super::world::{ArmFaults, GivenUp};
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
+use connection::{Cargo, Connection};
 use faults::{Chain, Item, Payload, ProxyFaults, Stream, link_rng};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use testbed_core::client::Connections;
 use testbed_core::download::{Progress, TransferId};
 use testbed_core::hold::Feed;
-use testbed_core::request::{Answer, Attempt, Outcome, Served, Ticket};
+use testbed_core::request::{Answer, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::{BackendState, Released, Service};
 use testbed_core::time::{Nanos, Time};
-use transfers::Transfer;
 
 /// Bytes of a request and of an answer on the wire: about what the live client and backend send.
 const REQUEST_BYTES: u64 = 100;
@@ -57,27 +58,6 @@ pub(super) enum Back {
 struct Call {
     connection: usize,
     number: u64,
-}
-
-#[derive(Debug)]
-struct Connection {
-    /// Connections opened before it.
-    number: u64,
-    /// Whether its place is still its own.
-    open: bool,
-    up: Chain<Chunk>,
-    down: Chain<Chunk>,
-    carries: Option<Cargo>,
-    /// Bytes of the message under way that have not arrived yet.
-    missing: u64,
-    answer: Option<(u16, Served)>,
-}
-
-/// What a connection is taken for.
-#[derive(Debug)]
-enum Cargo {
-    Call(Ticket),
-    Transfer(Transfer),
 }
 
 /// See the module.
@@ -125,7 +105,7 @@ impl Path {
 
     pub(super) fn send(&mut self, now: Time, ticket: Ticket) {
         if !self.faults.enabled() {
-            self.lose(now.after(REFUSED_AFTER), Cargo::Call(ticket));
+            self.lose(now.after(REFUSED_AFTER), Cargo::Call(ticket), false);
             return;
         }
         let connection = self.idle.pop().unwrap_or_else(|| self.open(now));
@@ -133,14 +113,15 @@ impl Path {
     }
 
     /// The client of a call that is under way closes its connection. The backend works on.
-    pub(super) fn give_up(&mut self, attempt: Attempt) -> Option<Ticket> {
+    pub(super) fn give_up(&mut self, attempt: Attempt) -> Option<GivenUp> {
         let carries = |link: &Connection| match &link.carries {
             Some(Cargo::Call(ticket)) => ticket.arrival.attempt() == attempt,
             _ => false,
         };
         let index = self.connections.iter().position(carries)?;
+        let hit = Some(self.connections[index].is_struck());
         match self.leave(index)? {
-            Cargo::Call(ticket) => Some(ticket),
+            Cargo::Call(ticket) => Some(GivenUp { ticket, hit }),
             Cargo::Transfer(_) => None,
         }
     }
@@ -183,12 +164,13 @@ impl Path {
         self.events += 1;
     }
 
-    /// What a connection carried is lost, and this is known at `at`.
-    fn lose(&mut self, at: Time, cargo: Cargo) {
+    /// What a connection carried is lost, and this is known at `at`. `hit` is whether a toxic acted
+    /// on it.
+    fn lose(&mut self, at: Time, cargo: Cargo, hit: bool) {
         let back = match cargo {
             Cargo::Call(ticket) => {
                 let answer = Answer::without(Outcome::Error, ticket.start, at);
-                Back::Answer(ticket, answer)
+                Back::Answer(ticket, Answer { hit: Some(hit), ..answer })
             }
             Cargo::Transfer(transfer) => {
                 self.transfers.remove(&transfer.id);
@@ -284,8 +266,12 @@ impl Path {
         self.free.clear();
         self.moves.clear();
         self.transfers.clear();
-        let carried: Vec<_> = self.connections.drain(..).filter_map(|link| link.carries).collect();
-        carried.into_iter().for_each(|cargo| self.lose(now, cargo));
+        let carried = self.connections.drain(..).filter_map(|link| {
+            let hit = link.is_struck();
+            Some((link.carries?, hit))
+        });
+        let carried: Vec<_> = carried.collect();
+        carried.into_iter().for_each(|(cargo, hit)| self.lose(now, cargo, hit));
     }
 
     /// Closes the connection in this place; what it carried.
@@ -300,8 +286,9 @@ impl Path {
     /// A toxic has ended a connection, and what it carried has failed.
     fn end(&mut self, now: Time, index: usize) {
         self.idle.retain(|idle| *idle != index);
+        let hit = self.connections[index].is_struck();
         if let Some(cargo) = self.leave(index) {
-            self.lose(now.after(REFUSED_AFTER), cargo);
+            self.lose(now.after(REFUSED_AFTER), cargo, hit);
         }
     }
 
@@ -356,6 +343,7 @@ impl Path {
             }
         };
         let (status, served) = connection.answer.take()?;
+        let hit = Some(connection.is_struck());
         self.keep(index);
         let answer = Answer {
             sent: ticket.start,
@@ -364,7 +352,7 @@ impl Path {
             bytes: ANSWER_BYTES,
             served: Some(served),
             retry_after: None,
-            hit: None,
+            hit,
         };
         Some(Back::Answer(ticket, answer))
     }
@@ -375,22 +363,6 @@ impl Path {
             Connections::KeepAlive => self.idle.push(index),
             Connections::PerRequest => drop(self.leave(index)),
         }
-    }
-}
-
-impl Connection {
-    /// Whether this is the connection of that number, and open.
-    const fn is(&self, number: u64) -> bool {
-        self.open && self.number == number
-    }
-
-    /// Takes in what came off a link; whether the message is complete by it.
-    fn arrived(&mut self, item: &Item<Chunk>) -> bool {
-        let Item::Data(chunk) = item else {
-            return false;
-        };
-        self.missing = self.missing.saturating_sub(chunk.0);
-        self.missing == 0
     }
 }
 

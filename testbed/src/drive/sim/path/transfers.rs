@@ -40,7 +40,7 @@ impl Path {
     fn open_transfer(&mut self, now: Time, id: TransferId) {
         let cargo = Cargo::Transfer(Transfer { id, started: false, wanted: None });
         if !self.faults.enabled() {
-            self.lose(now.after(REFUSED_AFTER), cargo);
+            self.lose(now.after(REFUSED_AFTER), cargo, false);
             return;
         }
         let connection = self.open(now);

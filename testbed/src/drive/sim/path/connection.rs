@@ -1,0 +1,48 @@
+//! A connection of an arm's way: its two links and what it carries.
+
+use super::Chunk;
+use super::transfers::Transfer;
+use faults::{Chain, Item};
+use testbed_core::request::{Served, Ticket};
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Connections opened before it.
+    pub(super) number: u64,
+    /// Whether its place is still its own.
+    pub(super) open: bool,
+    pub(super) up: Chain<Chunk>,
+    pub(super) down: Chain<Chunk>,
+    pub(super) carries: Option<Cargo>,
+    /// Bytes of the message under way that have not arrived yet.
+    pub(super) missing: u64,
+    pub(super) answer: Option<(u16, Served)>,
+}
+
+/// What a connection is taken for.
+#[derive(Debug)]
+pub(super) enum Cargo {
+    Call(Ticket),
+    Transfer(Transfer),
+}
+
+impl Connection {
+    /// Whether a toxic acts on one of its links now.
+    pub(super) fn is_struck(&self) -> bool {
+        self.up.is_struck() || self.down.is_struck()
+    }
+
+    /// Whether this is the connection of that number, and open.
+    pub(super) const fn is(&self, number: u64) -> bool {
+        self.open && self.number == number
+    }
+
+    /// Takes in what came off a link; whether the message is complete by it.
+    pub(super) fn arrived(&mut self, item: &Item<Chunk>) -> bool {
+        let Item::Data(chunk) = item else {
+            return false;
+        };
+        self.missing = self.missing.saturating_sub(chunk.0);
+        self.missing == 0
+    }
+}
