@@ -287,6 +287,14 @@ impl ToxicKind {
         Ok(())
     }
 
+    /// Refuses what Toxiproxy's HTTP API has no number for: parts of a millisecond, say.
+    ///
+    /// # Errors
+    /// The attribute, and what it has to be.
+    pub fn check_api(&self) -> Result<(), AttributeError> {
+        attribute::check_written(self.clone().attributes())
+    }
+
     /// Refuses what no toxic can do: a time over [`LONGEST`], or what its kind has no meaning for.
     ///
     /// # Errors

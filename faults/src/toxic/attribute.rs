@@ -103,6 +103,18 @@ impl Attribute<'_> {
             Self::Size(_) | Self::Rate(_) | Self::Choice(_) => false,
         }
     }
+
+    /// What it has to be for the API to have a number for it, if it is not that.
+    fn unwritable(&self) -> Option<&'static str> {
+        let (written, reason) = match self {
+            Self::Millis(time) => (time.get() % 1_000_000 == 0, "must be whole milliseconds"),
+            Self::Micros(time) => (time.get() % 1_000 == 0, "must be whole microseconds"),
+            Self::Size(size) => (i64::try_from(size.get()).is_ok(), "must be 2^63 - 1 at most"),
+            Self::Rate(rate) => (rate.per_second() % 1_000 == 0, "must be a multiple of 1kB/s"),
+            Self::Choice(_) => return None,
+        };
+        (!written).then_some(reason)
+    }
 }
 
 const fn rounded(value: u64, unit: u64) -> u64 {
@@ -147,6 +159,14 @@ pub(super) fn check_times(attributes: Attributes<'_>) -> Result<(), AttributeErr
         }
         None => Ok(()),
     }
+}
+
+/// Refuses what the API has no number for.
+pub(super) fn check_written(attributes: Attributes<'_>) -> Result<(), AttributeError> {
+    let refused = |(attribute, value): (&'static str, Attribute<'_>)| {
+        value.unwritable().map(|reason| AttributeError::Impossible { attribute, reason })
+    };
+    attributes.into_iter().find_map(refused).map_or(Ok(()), Err)
 }
 
 /// The value of that name, unless it is missing or null.
