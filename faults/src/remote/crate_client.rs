@@ -21,9 +21,11 @@ pub(super) struct CrateClient {
 }
 
 impl CrateClient {
-    /// A client of the API there. Makes no call yet.
-    pub(super) const fn new(address: SocketAddr) -> Self {
-        Self { address, client: None, proxies: BTreeMap::new() }
+    /// A client of the API there, which makes no call yet.
+    pub(super) fn new(address: SocketAddr) -> Result<Self, EngineError> {
+        let mut client = Self { address, client: None, proxies: BTreeMap::new() };
+        client.call("Client::new", |_| Ok(()))?;
+        Ok(client)
     }
 
     /// The text that `/version` answers with.

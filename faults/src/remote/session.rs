@@ -49,15 +49,16 @@ pub(super) struct Session {
 
 impl Session {
     /// Finds the Toxiproxy, and deletes what others have left there with our prefix. With its
-    /// version.
+    /// version. `deadline` gives a new limit to each of these two steps.
     pub(super) fn start(
         url: &ToxiproxyUrl,
-        deadline: Deadline,
+        deadline: impl Fn() -> Deadline,
     ) -> Result<(Self, String), EngineError> {
+        let found = find(url, deadline());
         let (api, version) =
-            find(url, deadline).map_err(|why| EngineError::NoAnswer { url: url.clone(), why })?;
-        let client = CrateClient::new(api.address);
-        let mut session = Self { api, client, proxies: BTreeMap::new(), deadline };
+            found.map_err(|why| EngineError::NoAnswer { url: url.clone(), why })?;
+        let client = CrateClient::new(api.address)?;
+        let mut session = Self { api, client, proxies: BTreeMap::new(), deadline: deadline() };
         session.check_client(&version)?;
         session.delete_leftovers()?;
         Ok((session, version))

@@ -12,10 +12,16 @@ use testbed_core::time::Nanos;
 /// more, is the one that is told.
 const GRACE: Nanos = Nanos::from_millis(200);
 
+/// How many calls' time the start may take: to find the Toxiproxy, to make the crate's client, which
+/// reads the machine's certificates (0.2 s of a processor, and a busy one has little), and to clean
+/// up.
+const START: u32 = 3;
+
 /// How long things may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// One call, from the asking to its end. A Toxiproxy that hangs answers after 25 s.
+    /// One call, from the asking to its end; the start is three calls. A Toxiproxy that hangs
+    /// answers after 25 s.
     pub call: Nanos,
     /// From one look at the proxies to the next.
     pub poll: Nanos,
@@ -50,7 +56,7 @@ impl Worker {
         let call = format!("find Toxiproxy at {url}");
         let spawned = thread::Builder::new().name("toxiproxy".into()).spawn(run);
         spawned.map_err(|error| EngineError::failed(&call, error))?;
-        let version = wait(&started, &call, limits)?;
+        let version = wait(&started, &call, limits.call.scaled(START.into()))?;
         Ok((Self { jobs, limits, clock }, version))
     }
 
@@ -69,19 +75,19 @@ impl Worker {
         };
         // That the worker has ended shows below: nobody has the other end of the answer.
         let _ = self.jobs.send(Box::new(job));
-        wait(&answered, call, self.limits)
+        wait(&answered, call, self.limits.call)
     }
 }
 
 fn wait<T>(
     answered: &Receiver<Result<T, EngineError>>,
     call: &str,
-    limits: Limits,
+    limit: Nanos,
 ) -> Result<T, EngineError> {
     let failed = |why: String| Err(EngineError::failed(call, why));
-    match answered.recv_timeout(limits.call.plus(GRACE).as_std()) {
+    match answered.recv_timeout(limit.plus(GRACE).as_std()) {
         Ok(answer) => answer,
-        Err(RecvTimeoutError::Timeout) => failed(format!("not done within {}", limits.call)),
+        Err(RecvTimeoutError::Timeout) => failed(format!("not done within {limit}")),
         Err(RecvTimeoutError::Disconnected) => failed("the worker has ended".to_owned()),
     }
 }
@@ -94,7 +100,8 @@ fn run(
     asked: &Receiver<Job>,
     started: &SyncSender<Result<String, EngineError>>,
 ) {
-    let (result, session) = match Session::start(url, Deadline::after(limits.call, clock)) {
+    let deadline = || Deadline::after(limits.call, clock);
+    let (result, session) = match Session::start(url, deadline) {
         Ok((session, version)) => (Ok(version), Some(session)),
         Err(error) => (Err(error), None),
     };

@@ -12,7 +12,7 @@ use testbed_core::time::Nanos;
 
 /// Short, so that tests are.
 pub(crate) const LIMITS: Limits =
-    Limits { call: Nanos::from_millis(1500), poll: Nanos::from_millis(20) };
+    Limits { call: Nanos::from_secs(3), poll: Nanos::from_millis(20) };
 
 /// A call of the API by somebody else; the status and the body.
 fn call(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
