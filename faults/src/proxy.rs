@@ -3,6 +3,7 @@
 mod connection;
 mod link;
 mod listener;
+mod splice;
 mod stats;
 mod table;
 

@@ -28,12 +28,18 @@ struct Bound {
     measure: Measure,
 }
 
-const BOUNDS: [Bound; 5] = [
+const BOUNDS: [Bound; 6] = [
     Bound {
         what: "bulk, one stream, share of direct",
         bound: ">= 0.45",
         holds: |share| share >= 0.45,
         measure: measure::bulk_share,
+    },
+    Bound {
+        what: "bulk, CPU seconds of the proxy per GB",
+        bound: "<= 0.3",
+        holds: |seconds| seconds <= 0.3,
+        measure: measure::bulk_cpu_seconds,
     },
     Bound {
         what: "echo of 64 B, p50 added in us",

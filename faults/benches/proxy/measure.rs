@@ -1,7 +1,7 @@
 //! The numbers, each from rounds in which direct and proxied take turns.
 
 use super::api::Remote;
-use super::load::{Backend, bulk_seconds, connect, echo, echo_seconds, median, sees_reset};
+use super::load::{BULK, Backend, bulk_seconds, connect, echo, echo_seconds, median, sees_reset};
 use std::net::SocketAddr;
 
 const ROUNDS: usize = 5;
@@ -43,6 +43,17 @@ impl<'a> Setting<'a> {
 /// Throughput of one stream, as a share of direct.
 pub(crate) fn bulk_share(setting: &Setting<'_>) -> Option<f64> {
     Some(setting.median_of(bulk_seconds, |direct, proxied| direct / proxied))
+}
+
+/// What the proxy works for a GB of one stream; unlike the throughput it hardly depends on what else
+/// the machine does.
+pub(crate) fn bulk_cpu_seconds(setting: &Setting<'_>) -> Option<f64> {
+    let before = setting.remote.cpu_seconds()?;
+    for _ in 0..ROUNDS {
+        bulk_seconds(setting.proxied);
+    }
+    let spent = setting.remote.cpu_seconds()? - before;
+    Some(spent / (ROUNDS * BULK) as f64 * 1e9)
 }
 
 /// What the proxy adds to the median echo.

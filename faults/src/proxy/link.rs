@@ -1,6 +1,7 @@
 //! One direction of one connection: reads, chain, writes.
 
 use super::Shared;
+use super::splice::Pipe;
 use super::stats::StreamCounters;
 use crate::chain::{Chain, Item, Tally};
 use crate::control::{ProxyFaults, link_rng};
@@ -48,6 +49,8 @@ pub(super) struct Link<'a> {
     reader: ReadHalf<'a>,
     writer: WriteHalf<'a>,
     at_eof: bool,
+    /// While bulk data flows.
+    pipe: Option<Pipe>,
 }
 
 impl<'a> Link<'a> {
@@ -66,7 +69,7 @@ impl<'a> Link<'a> {
         faults.mark_changed();
         let chain = Chain::new(stream, rng);
         shared.counters.of(stream).opened();
-        Self { shared, stream, chain, faults, struck, reader, writer, at_eof: false }
+        Self { shared, stream, chain, faults, struck, reader, writer, at_eof: false, pipe: None }
     }
 
     /// Carries bytes until the end of the link.
@@ -85,7 +88,10 @@ impl<'a> Link<'a> {
             }
             self.report();
             if let Event::Readable = self.next_event().await {
-                self.receive().await?;
+                match self.pipe.take() {
+                    Some(pipe) => self.receive_through(pipe).await?,
+                    None => self.receive().await?,
+                }
             }
         }
     }
@@ -126,10 +132,51 @@ impl<'a> Link<'a> {
     async fn take(&mut self, buffer: BytesMut) -> io::Result<()> {
         self.follow_faults();
         if self.chain.is_plain() {
+            if buffer.len() == CHUNK {
+                // There may be more where that came from.
+                self.pipe = Pipe::open();
+            }
             return self.write(&buffer).await;
         }
         let now = self.now();
         self.chain.push(now, Item::Data(compact(buffer)));
+        Ok(())
+    }
+
+    /// As [`Link::receive`], with a pipe, which is kept until nothing more is there at once.
+    async fn receive_through(&mut self, pipe: Pipe) -> io::Result<()> {
+        match pipe.fill(self.reader.as_ref()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Ok(0) | Err(_) => {
+                self.end();
+                Ok(())
+            }
+            Ok(length) => {
+                self.counters().received(length);
+                self.pass_on(pipe, length).await
+            }
+        }
+    }
+
+    /// As [`Link::take`]. Where a toxic has come meanwhile, it gets chunks of the usual size.
+    async fn pass_on(&mut self, pipe: Pipe, length: usize) -> io::Result<()> {
+        self.follow_faults();
+        if !self.chain.is_plain() {
+            let mut bytes = pipe.take(length)?.freeze();
+            let now = self.now();
+            while !bytes.is_empty() {
+                let chunk = bytes.split_to(CHUNK.min(bytes.len()));
+                self.chain.push(now, Item::Data(chunk));
+            }
+            return Ok(());
+        }
+        let mut left = length;
+        while left > 0 {
+            let sent = pipe.send(left, self.writer.as_ref()).await?;
+            self.counters().sent(sent);
+            left -= sent;
+        }
+        self.pipe = Some(pipe);
         Ok(())
     }
 

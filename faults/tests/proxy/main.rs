@@ -2,6 +2,7 @@
 //! but a time after which a test counts as hung.
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod bulk;
 mod data;
 mod ends;
 mod lifecycle;
