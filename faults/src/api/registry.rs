@@ -7,12 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use testbed_clock::Timer;
 use testbed_core::rng::Streams;
+use testbed_core::time::Nanos;
 
 /// Proxies that there may be; each has a listener, which is a file descriptor.
 pub const MAX_PROXIES: usize = 1024;
 
 /// The longest name of a proxy or toxic, in bytes: it goes into paths and labels of metrics.
 pub const MAX_NAME: usize = 256;
+
+/// How long a call may take, as in the real server.
+const CALL_LIMIT: Nanos = Nanos::from_secs(25);
 
 /// Proxies by name, each running or down.
 ///
@@ -22,13 +26,28 @@ pub const MAX_NAME: usize = 256;
 pub struct Registry {
     timer: Timer,
     streams: Streams,
+    call_limit: Nanos,
     entries: Mutex<BTreeMap<String, Arc<Entry>>>,
 }
 
 impl Registry {
     /// No proxies yet. Their delays will be kept on `timer`, and their chance drawn from `streams`.
     pub const fn new(timer: Timer, streams: Streams) -> Self {
-        Self { timer, streams, entries: Mutex::new(BTreeMap::new()) }
+        let entries = Mutex::new(BTreeMap::new());
+        Self { timer, streams, call_limit: CALL_LIMIT, entries }
+    }
+
+    /// The same, but a call of the API may take this long instead of 25 s. One that takes longer is
+    /// answered with 503, and goes on if its body had come by then.
+    #[must_use]
+    pub const fn with_call_limit(mut self, limit: Nanos) -> Self {
+        self.call_limit = limit;
+        self
+    }
+
+    /// How long a call may take.
+    pub(super) const fn call_limit(&self) -> Nanos {
+        self.call_limit
     }
 
     /// The timer of its proxies.

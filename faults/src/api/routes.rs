@@ -18,15 +18,11 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use testbed_core::time::Nanos;
 
 /// Bytes of a body; beyond it, 413. A thousand proxies take a tenth of it.
 pub const BODY_LIMIT: usize = 1 << 20;
 
-/// How long a call may take; beyond it, 503, as in the real server. It goes on all the same.
-const CALL_LIMIT: Nanos = Nanos::from_secs(25);
-
-/// What the real server answers then.
+/// What the real server answers to a call that takes too long.
 const TIMED_OUT: &str =
     "<html><head><title>Timeout</title></head><body><h1>Timeout</h1></body></html>";
 
@@ -108,11 +104,11 @@ async fn answer(
     }
     // Names that are no text are nobody's.
     let names = names.map(|Path(names)| names).unwrap_or_default();
-    let timer = registry.timer().clone();
+    let (timer, limit) = (registry.timer().clone(), registry.call_limit());
     tokio::select! {
         biased;
         response = perform(registry, *call, names, body) => response,
-        () = timer.sleep_until(timer.clock().now().after(CALL_LIMIT)) => timed_out(),
+        () = timer.sleep_until(timer.clock().now().after(limit)) => timed_out(),
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) struct Link<'a> {
     reader: ReadHalf<'a>,
     writer: WriteHalf<'a>,
     at_eof: bool,
+    /// Bytes that are being written and have not gone yet.
+    unsent: usize,
     /// While bulk data flows.
     pipe: Option<Pipe>,
 }
@@ -69,7 +71,18 @@ impl<'a> Link<'a> {
         faults.mark_changed();
         let chain = Chain::new(stream, rng);
         shared.counters.of(stream).opened();
-        Self { shared, stream, chain, faults, struck, reader, writer, at_eof: false, pipe: None }
+        Self {
+            shared,
+            stream,
+            chain,
+            faults,
+            struck,
+            reader,
+            writer,
+            at_eof: false,
+            unsent: 0,
+            pipe: None,
+        }
     }
 
     /// Carries bytes until the end of the link.
@@ -170,11 +183,10 @@ impl<'a> Link<'a> {
             }
             return Ok(());
         }
-        let mut left = length;
-        while left > 0 {
-            let sent = pipe.send(left, self.writer.as_ref()).await?;
-            self.counters().sent(sent);
-            left -= sent;
+        self.unsent = length;
+        while self.unsent > 0 {
+            let sent = pipe.send(self.unsent, self.writer.as_ref()).await?;
+            self.sent(sent)?;
         }
         self.pipe = Some(pipe);
         Ok(())
@@ -195,9 +207,20 @@ impl<'a> Link<'a> {
     }
 
     async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
-        self.writer.write_all(chunk).await?;
-        self.counters().sent(chunk.len());
+        self.unsent = chunk.len();
+        while self.unsent > 0 {
+            let sent = self.writer.write(&chunk[chunk.len() - self.unsent..]).await?;
+            self.sent(sent)?;
+        }
         Ok(())
+    }
+
+    /// Counts what was written of what is unsent.
+    fn sent(&mut self, bytes: usize) -> io::Result<()> {
+        self.unsent -= bytes;
+        self.counters().sent(bytes);
+        // A socket that takes nothing will never take more.
+        if bytes > 0 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
     fn counters(&self) -> &StreamCounters {
@@ -218,10 +241,12 @@ impl<'a> Link<'a> {
 }
 
 impl Drop for Link<'_> {
-    /// However the connection ends, what is held is lost with it, and counts.
+    /// However the connection ends, what is held or being written is lost with it, and counts.
     fn drop(&mut self) {
         self.chain.discard();
         self.report();
+        let dropped = self.unsent as u64;
+        self.counters().add(Tally { dropped, ..Tally::NOTHING });
     }
 }
 

@@ -1,13 +1,16 @@
 //! Changes while traffic flows, and peers that hang.
 
-use crate::support::{ANY_PORT, Api, HUNG, connect, echo_server, round_trip};
+use crate::support::{
+    ANY_PORT, Api, HUNG, call, connect, echo_server, registry, round_trip, runtime,
+};
+use faults::api::Server;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 use testbed_clock::LiveClock;
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 use tokio::net::TcpSocket;
 
 /// Toxics that let every byte through, some of them later.
@@ -158,6 +161,26 @@ fn a_client_of_the_api_that_dawdles_or_leaves_blocks_no_other() {
     let mut answer = [0; 12];
     dawdling.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 400");
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_a_503_in_the_words_of_the_real_server() {
+    let runtime = runtime();
+    let registry = registry().with_call_limit(Nanos::from_millis(30));
+    let server = runtime.block_on(Server::start(ANY_PORT, registry)).unwrap();
+    let mut client = connect(server.address());
+    let head = "POST /proxies HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{";
+    let clock = LiveClock::start();
+    client.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(clock.now().since(Time::ZERO) >= Nanos::from_millis(30));
+    assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer}");
+    assert!(answer.contains("content-type: text/html; charset=utf-8\r\n"), "{answer}");
+    let body = "<html><head><title>Timeout</title></head><body><h1>Timeout</h1></body></html>";
+    assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{answer}");
+    let others = call(server.address(), "GET", "/proxies", "test", b"");
+    assert_eq!((others.status, &*others.body), (200, "{}"));
 }
 
 #[test]

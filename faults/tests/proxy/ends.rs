@@ -171,6 +171,44 @@ fn a_bandwidth_is_never_exceeded() {
     });
 }
 
+/// Waits until a proxy is stuck amid a write, because nobody reads.
+async fn until_stuck(bench: &Bench, proxy: &faults::EmbeddedProxy) {
+    let moved = || {
+        let stats = proxy.stats().downstream;
+        (stats.received, stats.sent)
+    };
+    let mut before = (0, 0);
+    while before.0 <= before.1 || before != moved() {
+        before = moved();
+        bench.sleep(Nanos::from_millis(30)).await;
+    }
+}
+
+#[test]
+fn what_is_on_its_way_when_a_connection_ends_is_counted_as_dropped() {
+    with_bench(async |bench| {
+        for (piece, delayed) in [(1_000, false), (65_536, false), (65_536, true)] {
+            let listener = tokio::net::TcpListener::bind(crate::support::ANY_PORT).await.unwrap();
+            let upstream = listener.local_addr().unwrap();
+            let proxy = crate::support::proxy_to(upstream, &bench.timer).await;
+            if delayed {
+                proxy.add_toxic(slow(1)).unwrap();
+            }
+            let client = connect(proxy.listen_addr()).await;
+            let (mut server, _) = listener.accept().await.unwrap();
+            let send = async move { while server.write_all(&vec![0; piece]).await.is_ok() {} };
+            let sending = tokio::spawn(send);
+            until_stuck(bench, &proxy).await;
+            drop(client);
+            until(bench, || proxy.stats().connections_open == 0).await;
+            let stats = proxy.stats().downstream;
+            assert!(stats.dropped > 0, "{stats:?}");
+            assert_eq!(stats.received, stats.sent + stats.dropped);
+            sending.await.unwrap();
+        }
+    });
+}
+
 #[test]
 fn cut_connections_leave_nothing_behind() {
     with_bench(async |bench| {
