@@ -2,6 +2,7 @@
 
 mod kinds;
 mod properties;
+mod steps;
 mod tables;
 
 use super::*;
@@ -10,50 +11,11 @@ use crate::toxic::{
     Bandwidth, Latency, LimitData, LinkRate, Noop, Shape, Slicer, Toxic, ToxicKind, Wave,
 };
 use bytes::Bytes;
+use steps::Link;
 use testbed_core::limit::quantity::Bytes as Size;
+use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
 use testbed_core::time::Nanos;
-
-/// One downstream link and its faults, driven as a proxy drives it.
-struct Link<P = Bytes> {
-    chain: Chain<P>,
-    faults: ProxyFaults,
-}
-
-impl<P: Payload> Link<P> {
-    fn new(seed: u64) -> Self {
-        let rng = link_rng(&Streams::new(seed), "proxy", 0, Stream::Downstream);
-        Self { chain: Chain::new(Stream::Downstream, rng), faults: ProxyFaults::default() }
-    }
-
-    fn add(&mut self, now: u64, toxic: Toxic) {
-        self.change(now, |faults| assert!(faults.add(Time::from_nanos(now), toxic).is_ok()));
-    }
-
-    fn change(&mut self, now: u64, change: impl FnOnce(&mut ProxyFaults)) {
-        change(&mut self.faults);
-        self.chain.apply(Time::from_nanos(now), &self.faults);
-    }
-
-    fn pop(&mut self, now: u64) -> Option<Item<P>> {
-        self.chain.pop(Time::from_nanos(now))
-    }
-
-    /// Pops at every wake until nothing more comes: (time, item).
-    fn run(&mut self) -> Vec<(u64, Item<P>)> {
-        let mut left = Vec::new();
-        let mut wake = self.chain.next_wake();
-        while let Some(now) = wake {
-            let before = left.len();
-            while let Some(item) = self.chain.pop(now) {
-                left.push((now.as_nanos(), item));
-            }
-            wake = self.chain.next_wake();
-            assert!(left.len() > before || wake > Some(now), "woken at {now} for nothing");
-        }
-        left
-    }
-}
 
 impl Link {
     fn with(toxics: &[Toxic]) -> Self {

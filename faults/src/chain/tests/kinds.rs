@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::toxic::{ResetPeer, SlowClose, Timeout};
-use testbed_core::quantity::Share;
 
 /// What happens to a link.
 enum Do {

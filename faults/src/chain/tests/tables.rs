@@ -1,7 +1,6 @@
 //! Tables of (time, input, expected).
 
 use super::*;
-use testbed_core::quantity::Share;
 
 const NOOP: ToxicKind = ToxicKind::Noop(Noop {});
 
