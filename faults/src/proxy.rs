@@ -138,7 +138,7 @@ impl EmbeddedProxy {
     }
 
     /// Whether a toxic acts now on either direction of the connection that a client has opened from
-    /// its local address `peer`: toxicity has struck there; or did so at the end of one of the 1024
+    /// its local address `peer`: toxicity has struck there; or did so at the end of one of the 256
     /// that were closed last. `None` if there is no such connection, or it is not accepted yet.
     ///
     /// Links draw on their own tasks, so a change shows here a moment after the call. After an

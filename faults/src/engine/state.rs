@@ -3,6 +3,7 @@
 use super::error::EngineError;
 use crate::control::{ActiveToxic, ProxyFaults};
 use crate::toxic::{Stream, Toxic};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What an engine says that a proxy does.
@@ -29,20 +30,18 @@ pub struct ToxicState {
     /// The share of links that it acts on, in the single precision of Toxiproxy's API.
     pub toxicity: f32,
     /// Its attributes in the units of Toxiproxy's API, to the nearest of them.
-    pub attributes: BTreeMap<String, i64>,
+    pub attributes: BTreeMap<String, Value>,
 }
 
 impl ToxicState {
     /// What an engine is to say of this toxic.
     pub fn of(toxic: &Toxic) -> Self {
-        let number = |value: serde_json::Value| value.as_i64().unwrap_or(i64::MAX);
-        let attributes = toxic.kind.to_api().into_iter();
         Self {
             name: toxic.name().into_owned(),
             kind: toxic.kind.name().to_owned(),
             stream: toxic.stream,
             toxicity: toxic.toxicity.get() as f32,
-            attributes: attributes.map(|(name, value)| (name, number(value))).collect(),
+            attributes: toxic.kind.to_api().into_iter().collect(),
         }
     }
 }
@@ -98,14 +97,14 @@ mod tests {
     use super::*;
     use crate::toxic::{Latency, Noop, ToxicKind};
     use testbed_core::quantity::Share;
-    use testbed_core::time::Nanos;
+    use testbed_core::time::{Nanos, Time};
 
     fn faults(change: impl FnOnce(&mut ProxyFaults)) -> ProxyState {
         let mut faults = ProxyFaults::default();
         let latency = Latency { latency: Nanos::from_millis(40), jitter: Nanos::ZERO };
         for stream in [Stream::Downstream, Stream::Upstream] {
             let kind = ToxicKind::Latency(latency.clone());
-            faults.add(Toxic { stream, ..Toxic::new(kind) }).unwrap();
+            faults.add(Time::ZERO, Toxic { stream, ..Toxic::new(kind) }).unwrap();
         }
         change(&mut faults);
         ProxyState::of("p", &faults)
@@ -133,7 +132,7 @@ mod tests {
         for (found, says) in [
             (faults(|faults| faults.set_enabled(false)), "it is down, not up"),
             (faults(|faults| drop(faults.remove("latency_upstream"))), "is missing"),
-            (faults(|faults| drop(faults.add(noop()))), "is extra"),
+            (faults(|faults| drop(faults.add(Time::ZERO, noop()))), "is extra"),
             (faults(|faults| update(faults, half, kind())), "toxicity: 0.5"),
             (faults(|f| update(f, Share::ALL, ToxicKind::Latency(other.clone()))), "41"),
             (turned, "another order"),

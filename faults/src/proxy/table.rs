@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many closed connections are remembered: whoever asks learns of the end at about the same
 /// time, so a few would do.
-const REMEMBERED: usize = 1024;
+const REMEMBERED: usize = 256;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Table {
     connections: Mutex<Connections>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Connections {
     open: BTreeMap<SocketAddr, Arc<Struck>>,
     /// Those that were closed last, and whether a toxic acted on them at their end.
@@ -28,6 +28,13 @@ struct Connections {
 pub(super) struct Struck {
     upstream: AtomicBool,
     downstream: AtomicBool,
+}
+
+impl Default for Connections {
+    /// None, with room for all that will be remembered: a proxy's memory is not to grow.
+    fn default() -> Self {
+        Self { open: BTreeMap::new(), closed: VecDeque::with_capacity(REMEMBERED) }
+    }
 }
 
 impl Table {

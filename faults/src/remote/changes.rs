@@ -87,7 +87,7 @@ mod tests {
     use crate::toxic::{Latency, Noop, Timeout, ToxicKind};
     use proptest::prelude::*;
     use testbed_core::quantity::Share;
-    use testbed_core::time::Nanos;
+    use testbed_core::time::{Nanos, Time};
 
     fn latency(ms: u64) -> ToxicKind {
         ToxicKind::Latency(Latency { latency: Nanos::from_millis(ms), jitter: Nanos::ZERO })
@@ -101,7 +101,7 @@ mod tests {
     fn three() -> ProxyFaults {
         let mut faults = ProxyFaults::default();
         for name in ["a", "b", "c"] {
-            faults.add(named(name, latency(1))).unwrap();
+            faults.add(Time::ZERO, named(name, latency(1))).unwrap();
         }
         faults
     }
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(told(|faults| update(faults, "b", latency(2))), ["~b"]);
         // The same again is a wish that toxicity be drawn anew.
         assert_eq!(told(|faults| update(faults, "b", latency(1))), ["~b"]);
-        assert_eq!(told(|faults| drop(faults.add(named("d", latency(1))))), ["+d"]);
+        assert_eq!(told(|faults| drop(faults.add(Time::ZERO, named("d", latency(1))))), ["+d"]);
         assert_eq!(told(ProxyFaults::clear), ["-a", "-b", "-c"]);
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn the_same_name_anew_is_another_toxic() {
         let anew = |faults: &mut ProxyFaults| {
             faults.remove("a").unwrap();
-            faults.add(named("a", latency(1))).unwrap();
+            faults.add(Time::ZERO, named("a", latency(1))).unwrap();
         };
         assert_eq!(told(anew), ["-a", "+a"]);
     }
@@ -168,7 +168,7 @@ mod tests {
         let stream = if up { Stream::Upstream } else { Stream::Downstream };
         // What is refused changes nothing, which is an operation as good as any.
         match operation {
-            0 => drop(faults.add(Toxic { stream, ..named(&name, kind) })),
+            0 => drop(faults.add(Time::ZERO, Toxic { stream, ..named(&name, kind) })),
             1 => drop(faults.update(&name, Share::ALL, kind)),
             2 => drop(faults.remove(&name)),
             _ => faults.set_enabled(up),

@@ -33,7 +33,7 @@ pub(super) struct ToxicSeen {
     toxicity: f32,
     /// Signed: others may have made a negative one, which `toxiproxy_rust` cannot read.
     #[serde(default)]
-    attributes: BTreeMap<String, i64>,
+    attributes: BTreeMap<String, Value>,
 }
 
 /// A toxic to be made or changed.

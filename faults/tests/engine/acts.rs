@@ -6,7 +6,7 @@ use crate::support::{add, change, on_every_proxy, toxic, upstream};
 use faults::{FaultControl, ProxyFaults, Toxic};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use testbed_core::time::Nanos;
+use testbed_core::time::{Nanos, Time};
 
 /// Tries a proxy with this toxic and no other.
 fn with(control: &mut dyn FaultControl, toxic: Toxic, try_it: impl FnOnce(SocketAddr)) {
@@ -66,8 +66,8 @@ fn slow_close_holds_the_end_back_and_nothing_else() {
     on_every_proxy(|_, control| {
         let mut faults = ProxyFaults::default();
         change(control, &mut faults, |faults| {
-            faults.add(toxic("limit_data", r#"{"bytes":100}"#)).unwrap();
-            faults.add(toxic("slow_close", r#"{"delay":60}"#)).unwrap();
+            faults.add(Time::ZERO, toxic("limit_data", r#"{"bytes":100}"#)).unwrap();
+            faults.add(Time::ZERO, toxic("slow_close", r#"{"delay":60}"#)).unwrap();
         });
         let (bytes, error, took) = until_the_end(control.address(), 100);
         assert_eq!((bytes, error), (100, None));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
-use testbed_core::time::Nanos;
+use testbed_core::time::{Nanos, Time};
 
 /// Short, so that tests are.
 pub(crate) const LIMITS: Limits =
@@ -68,7 +68,7 @@ fn what_a_run_left_behind_is_deleted_and_what_is_others_stays_as_it_is() {
     assert_eq!(names(server.address), ["web"]);
     let mut control = proxy(&remote, "a");
     let mut faults = ProxyFaults::default();
-    faults.add(toxic("latency", r#"{"latency":1}"#)).unwrap();
+    faults.add(Time::ZERO, toxic("latency", r#"{"latency":1}"#)).unwrap();
     set(&mut control, &faults);
     thread::sleep(LIMITS.poll.scaled(5.0).as_std());
     assert_eq!(control.failure(), None);
@@ -156,7 +156,7 @@ fn what_the_api_cannot_write_is_refused_before_and_changes_nothing() {
     let mut control = proxy(&remote, "a");
     let latency = Latency { latency: Nanos::from_micros(1500), jitter: Nanos::ZERO };
     let mut faults = ProxyFaults::default();
-    faults.add(Toxic::new(ToxicKind::Latency(latency))).unwrap();
+    faults.add(Time::ZERO, Toxic::new(ToxicKind::Latency(latency))).unwrap();
     let refused = control.check(&faults).unwrap_err();
     let says = "toxic `latency_downstream`: attribute `latency` must be whole milliseconds";
     assert!(refused.to_string().starts_with(says), "{refused}");

@@ -31,7 +31,7 @@ fn with_relay(test: impl FnOnce(&Relay)) {
 /// One latency, which is added by the crate.
 fn slow() -> ProxyFaults {
     let mut faults = ProxyFaults::default();
-    faults.add(toxic("latency", r#"{"latency":1}"#)).unwrap();
+    faults.add(Time::ZERO, toxic("latency", r#"{"latency":1}"#)).unwrap();
     faults
 }
 

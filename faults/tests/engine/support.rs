@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use testbed_clock::{LiveClock, Timer};
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
+use testbed_core::time::Time;
 use tokio::runtime::{Builder, Runtime};
 
 /// Any free port of this machine.
@@ -95,7 +96,7 @@ pub(crate) fn change(
 
 /// Adds a toxic, and looks that the engine has it.
 pub(crate) fn add(control: &mut dyn FaultControl, faults: &mut ProxyFaults, toxic: Toxic) {
-    faults.add(toxic).unwrap();
+    faults.add(Time::ZERO, toxic).unwrap();
     set(control, faults);
 }
 
