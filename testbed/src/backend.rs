@@ -5,6 +5,7 @@
 //! because tokio's own timers are too coarse to serve in.
 
 mod admin;
+mod connection;
 mod engine;
 mod file;
 pub mod pattern;
@@ -12,7 +13,7 @@ mod range;
 mod server;
 mod standalone;
 
-pub use server::{AGE_HEADER, FILE_PATH, LATENESS_HEADER};
+pub use server::{AGE_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER};
 pub use standalone::{StandaloneArgs, run_standalone};
 
 use axum::Router;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use testbed_clock::Timer;
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::rng::Streams;
-use testbed_core::service::{BackendState, Reject, ServiceConfig};
+use testbed_core::service::{BackendState, Counts, Rule, ServiceConfig, SlowStart};
 use tokio::sync::watch;
 
 /// A backend that serves HTTP/1.1 until it is closed or dropped.
@@ -35,6 +36,9 @@ use tokio::sync::watch;
 ///
 /// `GET` of [`FILE_PATH`] is a job, too, and answered with the one range of the [file](pattern) that
 /// it asks for, as fast as its client takes it: the job is over when the first byte leaves.
+///
+/// A rule may let an answer leave in another [manner](testbed_core::service::Manner). Rules know a
+/// request by its path and by the header [`CLASS_HEADER`].
 pub struct Backend {
     addr: SocketAddr,
     engine: Arc<Engine>,
@@ -57,7 +61,7 @@ impl Backend {
         Self::serve(listen, config, streams, timer, Router::new()).await
     }
 
-    /// The same, with `GET` and `PUT /hold` for clients outside this process. A gradient hold that
+    /// The same, with `GET` and `PUT` of `/hold` and `/faults` for clients outside this process. A gradient hold that
     /// is set there is not fed answer by answer: it follows the baseline that was pushed last.
     ///
     /// # Errors
@@ -101,9 +105,21 @@ impl Backend {
         self.engine.set_hold(hold);
     }
 
-    /// Replaces the rejections in force. The first that applies decides.
-    pub fn set_rejects(&self, rejects: Vec<Reject>) {
-        self.engine.set_rejects(rejects);
+    /// Replaces the rules about single requests. The first that matches decides; names are to be one
+    /// of a kind, and a rule with a name that was there before goes on with its counts.
+    pub fn set_rules(&self, rules: Vec<Rule>) {
+        self.engine.set_rules(rules);
+    }
+
+    /// What every rule that was ever in force has done so far, by name.
+    pub fn injected(&self) -> Vec<(String, Counts)> {
+        self.engine.injected()
+    }
+
+    /// Makes these, and no others, the slow starts that are on, by name. One that was on already goes
+    /// on.
+    pub fn set_slow_starts(&self, starts: &[(String, SlowStart)]) {
+        self.engine.set_slow_starts(starts);
     }
 
     /// Another number of servers, or that of its settings again.

@@ -10,7 +10,7 @@ mod retry_after;
 
 pub use download::Download;
 
-use crate::backend::{AGE_HEADER, LATENESS_HEADER};
+use crate::backend::{AGE_HEADER, CLASS_HEADER, LATENESS_HEADER};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderMap, HeaderValue};
@@ -27,8 +27,6 @@ use testbed_core::time::Nanos;
 pub const REQUEST_HEADER: &str = "x-windtunnel-request";
 /// Request header: how often the request was tried before, decimal; absent at the first attempt.
 pub const ATTEMPT_HEADER: &str = "x-windtunnel-attempt";
-/// Request header: the class of the request, if it has one.
-pub const CLASS_HEADER: &str = "x-windtunnel-class";
 
 /// The longest body that is read: 1 MiB.
 const BODY_LIMIT: u64 = 1024 * 1024;

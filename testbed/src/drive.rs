@@ -8,3 +8,6 @@ pub mod shell;
 pub mod sim;
 pub mod timeline;
 pub mod world;
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,6 @@ mod live;
 mod slack;
 mod timer;
 
-pub use live::{LiveClock, unix_seconds, wall_clock};
+pub use live::{LiveClock, unix_now, unix_seconds};
 pub use slack::set_fine_timer_slack;
 pub use timer::{Alarm, AlarmId, Sleep, Timer};

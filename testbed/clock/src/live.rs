@@ -28,16 +28,18 @@ impl LiveClock {
     }
 }
 
-/// The wall clock, for dates that other programs read. It steps, so never measure with it.
-#[expect(clippy::disallowed_methods, reason = "the one reader of the wall clock")]
-pub fn wall_clock() -> SystemTime {
-    SystemTime::now()
+/// Whole seconds since 1970-01-01 00:00 UTC, for names of run directories. Steps with the wall
+/// clock, so never measure with it.
+pub fn unix_seconds() -> u64 {
+    unix_now().get() / 1_000_000_000
 }
 
-/// Whole seconds since 1970-01-01 00:00 UTC by the [wall clock](wall_clock), for names of run
-/// directories.
-pub fn unix_seconds() -> u64 {
-    wall_clock().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+/// Time since 1970-01-01 00:00 UTC, for dates in headers. Steps with the wall clock, so never measure
+/// with it.
+#[expect(clippy::disallowed_methods, reason = "the one reader of the wall clock")]
+pub fn unix_now() -> Nanos {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Nanos::new(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

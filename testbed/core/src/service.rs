@@ -1,4 +1,4 @@
-//! The backend as a model: servers, a bounded backlog, service times, rejections and a hold.
+//! The backend as a model: servers, a bounded backlog, service times, HTTP faults and a hold.
 //!
 //! It owns a finite resource, so latency depends on what is in flight. It is told the time and
 //! answers which jobs are released; virtual mode calls it directly, the live backend wraps HTTP
@@ -8,16 +8,24 @@
 //! between**: a gradient hold decides at each release, by the baseline that the one before moved.
 
 mod capacity;
+mod http;
+mod slow_start;
+
+pub use http::{
+    Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,
+    Reset, RetryAfter, Rule, Said, Schedule, SlowHeaders, Truncate, Which, WrongLength,
+};
+pub use slow_start::SlowStart;
 
 use crate::distribution::Distribution;
 use crate::hold::{Feed, Hold, Holder};
-use crate::quantity::Share;
 use crate::request::Served;
 use crate::rng::{Rng, Streams};
 use crate::time::{Nanos, Time};
-use rand::RngExt as _;
+use http::{Decided, Rules};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slow_start::Warming;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -45,43 +53,6 @@ const fn backlog() -> u32 {
     100_000
 }
 
-/// Rejections: a share of the calls, or of a range of them, is turned away before service.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Reject {
-    /// The HTTP status of the answer.
-    #[schemars(range(min = 400, max = 599))]
-    pub status: u16,
-    /// How many of the calls.
-    #[serde(default = "all")]
-    pub share: Share,
-    /// Which calls of the arm, by number from 0; all, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calls: Option<Calls>,
-    /// Age of the rejecting answer. Even a cheap answer takes a moment; at 0s a client that retries
-    /// at once would spin.
-    #[serde(default = "rejected_after")]
-    pub after: Nanos,
-}
-
-/// A range of calls, by number from 0.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Calls {
-    /// The first call of the range.
-    pub from: u64,
-    /// The first call after the range.
-    pub until: u64,
-}
-
-const fn all() -> Share {
-    Share::ALL
-}
-
-const fn rejected_after() -> Nanos {
-    TURNED_AWAY_AFTER
-}
-
 /// A job that leaves the backend.
 #[derive(Debug)]
 pub struct Released<J> {
@@ -91,6 +62,16 @@ pub struct Released<J> {
     pub status: u16,
     /// Its age and how late it is.
     pub served: Served,
+    /// What a rule does to the answer; it leaves at once and whole, if none.
+    pub harm: Option<Box<Harm>>,
+}
+
+impl<J> Released<J> {
+    /// The job, and all else without it.
+    pub fn split(self) -> (J, Released<()>) {
+        let Self { job, status, served, harm } = self;
+        (job, Released { job: (), status, served, harm })
+    }
 }
 
 /// The state of a backend at one instant.
@@ -113,6 +94,7 @@ struct Job<J> {
     service: Nanos,
     status: u16,
     in_service: bool,
+    harm: Option<Box<Harm>>,
 }
 
 /// Order of equals: by instant, then by the order in which they were put in.
@@ -128,11 +110,10 @@ pub struct Service<J> {
     frozen_at: Option<Time>,
     /// What arrived while it stood still, with its rejection.
     at_the_door: Vec<(u32, Option<(u16, Nanos)>)>,
-    rejects: Vec<Reject>,
+    rules: Rules,
+    warming: Vec<Warming>,
     holder: Holder,
     service_rng: Rng,
-    reject_rng: Rng,
-    calls: u64,
     busy: u32,
     jobs: Vec<Option<Job<J>>>,
     free_slots: Vec<u32>,
@@ -154,11 +135,10 @@ impl<J> Service<J> {
             servers: config.servers,
             frozen_at: None,
             at_the_door: Vec::new(),
-            rejects: Vec::new(),
+            rules: Rules::new(streams.stream("reject")),
+            warming: Vec::new(),
             holder: Holder::default(),
             service_rng: streams.stream("service"),
-            reject_rng: streams.stream("reject"),
-            calls: 0,
             busy: 0,
             jobs: Vec::new(),
             free_slots: Vec::new(),
@@ -172,9 +152,20 @@ impl<J> Service<J> {
         }
     }
 
-    /// Replaces the rejections in force. The first that applies decides.
-    pub fn set_rejects(&mut self, rejects: Vec<Reject>) {
-        self.rejects = rejects;
+    /// Replaces the rules in force. The first that matches a request decides about it; a rule with
+    /// a name that was there before goes on with its counts. Names are to be one of a kind.
+    pub fn set_rules(&mut self, rules: Vec<Rule>) {
+        self.rules.set(rules);
+    }
+
+    /// The rules in force, in order.
+    pub fn rules(&self) -> &[Rule] {
+        self.rules.in_force()
+    }
+
+    /// What every rule that was ever in force has done so far, by name.
+    pub fn injected(&self) -> impl Iterator<Item = (&str, Counts)> {
+        self.rules.counts()
     }
 
     /// Replaces the hold. Lifting it lets everything go that is ready.
@@ -193,13 +184,12 @@ impl<J> Service<J> {
     }
 
     /// A request arrives.
-    pub fn arrive(&mut self, now: Time, payload: J) {
+    pub fn arrive(&mut self, now: Time, request: Request<'_>, payload: J) {
         // Drawn for every call, so that the n-th call takes as long in every arm.
         let service = self.config.service.draw(&mut self.service_rng);
-        let rejected = self.rejection();
-        self.calls += 1;
-        let job =
-            Job { payload, arrived: now, ready: now, service, status: 200, in_service: false };
+        let Decided { rejected, harm } = self.rules.decide(request);
+        let (ready, status, in_service) = (now, 200, false);
+        let job = Job { payload, arrived: now, ready, service, status, in_service, harm };
         let slot = self.store(job);
         if self.frozen_at.is_some() {
             self.at_the_door.push((slot, rejected));
@@ -271,22 +261,10 @@ impl<J> Service<J> {
         std::mem::take(&mut self.jobs).into_iter().flatten().map(|job| job.payload).collect()
     }
 
-    fn rejection(&mut self) -> Option<(u16, Nanos)> {
-        let call = self.calls;
-        for reject in &self.rejects {
-            let in_range =
-                reject.calls.as_ref().is_none_or(|calls| (calls.from..calls.until).contains(&call));
-            if in_range && self.reject_rng.random::<f64>() < reject.share.get() {
-                return Some((reject.status, reject.after));
-            }
-        }
-        None
-    }
-
     fn start(&mut self, now: Time, slot: u32) {
         self.count_busy(now);
         self.busy += 1;
-        let scale = self.holder.scale();
+        let scale = self.slowdown(now);
         let job = self.job_mut(slot);
         job.in_service = true;
         job.ready = now.after(if scale == 1.0 { job.service } else { job.service.scaled(scale) });
@@ -340,7 +318,7 @@ impl<J> Service<J> {
         let job = self.jobs[slot as usize].take().expect("a queued slot has a job");
         self.free_slots.push(slot);
         let served = Served { age: now.since(job.arrived), lateness: now.since(planned) };
-        Released { job: job.payload, status: job.status, served }
+        Released { job: job.payload, status: job.status, served, harm: job.harm }
     }
 
     fn store(&mut self, job: Job<J>) -> u32 {

@@ -4,7 +4,9 @@ use testbed_core::distribution::Distribution;
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
-use testbed_core::service::{Calls, Reject, Service, ServiceConfig};
+use testbed_core::service::{
+    Calls, HttpFault, Reject, Request, Rule, Service, ServiceConfig, SlowStart, Which,
+};
 use testbed_core::time::{Nanos, Time};
 
 fn ms(ms: u64) -> Time {
@@ -13,6 +15,14 @@ fn ms(ms: u64) -> Time {
 
 fn backend(servers: u32, service: Distribution, backlog: u32) -> Service<u32> {
     Service::new(&ServiceConfig { servers, service, backlog }, &Streams::new(1))
+}
+
+fn arrive(service: &mut Service<u32>, at: Time, job: u32) {
+    service.arrive(at, Request::CALL, job);
+}
+
+fn rejecting(reject: Reject) -> Vec<Rule> {
+    vec![Rule { name: "storm".to_owned(), fault: HttpFault::Reject(reject) }]
 }
 
 fn constant(servers: u32, backlog: u32) -> Service<u32> {
@@ -34,7 +44,7 @@ fn run(service: &mut Service<u32>) -> Vec<(f64, u32, u16)> {
 #[test]
 fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
     let mut service = constant(2, 10);
-    (0..5).for_each(|job| service.arrive(ms(0), job));
+    (0..5).for_each(|job| arrive(&mut service, ms(0), job));
     let out = [(10.0, 0, 200), (10.0, 1, 200), (20.0, 2, 200), (20.0, 3, 200), (30.0, 4, 200)];
     assert_eq!(run(&mut service), out);
 }
@@ -42,15 +52,15 @@ fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
 #[test]
 fn what_does_not_fit_into_the_backlog_gets_503() {
     let mut service = constant(1, 1);
-    (0..3).for_each(|job| service.arrive(ms(0), job));
+    (0..3).for_each(|job| arrive(&mut service, ms(0), job));
     assert_eq!(run(&mut service), [(1.0, 2, 503), (10.0, 0, 200), (20.0, 1, 200)]);
 }
 
 #[test]
 fn a_server_takes_the_next_job_when_it_became_free_however_late_that_is_noticed() {
     let mut service = constant(1, 10);
-    service.arrive(ms(0), 0);
-    service.arrive(ms(0), 1);
+    arrive(&mut service, ms(0), 0);
+    arrive(&mut service, ms(0), 1);
     let first = service.release(ms(17));
     assert_eq!(
         first.map(|r| (r.job, r.served.age, r.served.lateness)),
@@ -62,10 +72,9 @@ fn a_server_takes_the_next_job_when_it_became_free_however_late_that_is_noticed(
 #[test]
 fn rejections_take_no_server_and_keep_to_their_calls() {
     let mut service = constant(1, 10);
-    let calls = Some(Calls { from: 1, until: 3 });
-    let after = Nanos::from_millis(1);
-    service.set_rejects(vec![Reject { status: 429, share: Share::ALL, calls, after }]);
-    (0..4).for_each(|job| service.arrive(ms(0), job));
+    let which = Which { calls: Some(Calls { from: 1, until: 3 }), ..Which::ALL };
+    service.set_rules(rejecting(Reject { which, ..Reject::all(429) }));
+    (0..4).for_each(|job| arrive(&mut service, ms(0), job));
     assert_eq!(run(&mut service), [(1.0, 1, 429), (1.0, 2, 429), (10.0, 0, 200), (20.0, 3, 200)]);
 }
 
@@ -75,15 +84,12 @@ fn the_nth_call_takes_as_long_whatever_was_rejected_before() {
     let departures = |rejected: bool| {
         let mut service = exponential();
         if rejected {
-            let reject = Reject {
-                status: 429,
-                share: Share::new(0.5).expect("within 0 to 1"),
-                calls: None,
-                after: Nanos::ZERO,
-            };
-            service.set_rejects(vec![reject]);
+            let share = Share::new(0.5).expect("within 0 to 1");
+            let which = Which { share, ..Which::ALL };
+            let reject = Reject { after: Nanos::ZERO, which, ..Reject::all(429) };
+            service.set_rules(rejecting(reject));
         }
-        (0..50).for_each(|job| service.arrive(ms(0), job));
+        (0..50).for_each(|job| arrive(&mut service, ms(0), job));
         run(&mut service)
     };
     let all = departures(false);
@@ -96,8 +102,8 @@ fn the_nth_call_takes_as_long_whatever_was_rejected_before() {
 fn a_latency_hold_keeps_answers_until_that_age_and_lifting_it_lets_them_go() {
     let mut service = constant(8, 10);
     service.set_hold(Some(Hold::Latency(Nanos::from_millis(30))));
-    service.arrive(ms(0), 0);
-    service.arrive(ms(5), 1);
+    arrive(&mut service, ms(0), 0);
+    arrive(&mut service, ms(5), 1);
     assert!(service.release(ms(29)).is_none());
     assert_eq!(service.release(ms(30)).map(|r| r.job), Some(0));
     assert!(service.release(ms(31)).is_none());
@@ -108,9 +114,9 @@ fn a_latency_hold_keeps_answers_until_that_age_and_lifting_it_lets_them_go() {
 #[test]
 fn a_scale_hold_stretches_service_that_starts_under_it() {
     let mut service = constant(8, 10);
-    service.arrive(ms(0), 0);
+    arrive(&mut service, ms(0), 0);
     service.set_hold(Some(Hold::Scale(1.43)));
-    service.arrive(ms(0), 1);
+    arrive(&mut service, ms(0), 1);
     assert_eq!(run(&mut service), [(10.0, 0, 200), (14.3, 1, 200)]);
 }
 
@@ -123,8 +129,8 @@ fn a_gradient_hold_is_decided_at_release_by_the_baseline_of_that_moment() {
     let mut service = constant(8, 10);
     service.feed(feed(10));
     service.set_hold(Some(Hold::Gradient { gradient: 0.5, at_most: Nanos::from_secs(1) }));
-    service.arrive(ms(0), 0);
-    service.arrive(ms(0), 1);
+    arrive(&mut service, ms(0), 0);
+    arrive(&mut service, ms(0), 1);
     assert!(service.release(ms(10)).is_none(), "ready, and held");
     assert_eq!(service.next_wake(), Some(ms(20)));
     assert_eq!(service.release(ms(20)).map(|r| r.job), Some(0));
@@ -138,7 +144,7 @@ fn a_gradient_hold_is_decided_at_release_by_the_baseline_of_that_moment() {
 #[test]
 fn utilisation_is_the_share_of_busy_servers_since_the_last_look() {
     let mut service = constant(2, 10);
-    service.arrive(ms(0), 0);
+    arrive(&mut service, ms(0), 0);
     assert_eq!(service.look(ms(5)).utilisation, 0.5);
     assert_eq!(service.release(ms(10)).map(|r| r.job), Some(0));
     let state = service.look(ms(15));
@@ -148,12 +154,11 @@ fn utilisation_is_the_share_of_busy_servers_since_the_last_look() {
 #[test]
 fn what_stands_still_goes_on_as_if_that_time_had_not_been() {
     let mut service = constant(1, 10);
-    (0..2).for_each(|job| service.arrive(ms(0), job));
+    (0..2).for_each(|job| arrive(&mut service, ms(0), job));
     service.set_frozen(ms(4), true);
-    service.arrive(ms(5), 2);
-    let reject = Reject { status: 429, share: Share::ALL, calls: None, after: Nanos::ZERO };
-    service.set_rejects(vec![reject]);
-    service.arrive(ms(6), 3);
+    arrive(&mut service, ms(5), 2);
+    service.set_rules(rejecting(Reject { after: Nanos::ZERO, ..Reject::all(429) }));
+    arrive(&mut service, ms(6), 3);
     assert_eq!(service.next_wake(), None);
     assert!(service.release(ms(50)).is_none());
     assert_eq!((service.look(ms(50)).in_system, service.look(ms(50)).queued), (4, 3));
@@ -165,7 +170,7 @@ fn what_stands_still_goes_on_as_if_that_time_had_not_been() {
 #[test]
 fn fewer_servers_let_go_on_what_has_begun_and_more_begin_at_once() {
     let mut service = constant(4, 10);
-    (0..8).for_each(|job| service.arrive(ms(0), job));
+    (0..8).for_each(|job| arrive(&mut service, ms(0), job));
     service.set_servers(ms(5), Some(1));
     let mut out = Vec::new();
     while let Some(at) = service.next_wake().filter(|at| *at <= ms(20)) {
@@ -176,4 +181,34 @@ fn fewer_servers_let_go_on_what_has_begun_and_more_begin_at_once() {
     assert_eq!(out, [(ms(10), 0), (ms(10), 1), (ms(10), 2), (ms(10), 3), (ms(20), 4)]);
     service.set_servers(ms(22), None);
     assert_eq!(run(&mut service), [(30.0, 5, 200), (32.0, 6, 200), (32.0, 7, 200)]);
+}
+
+#[test]
+fn servers_that_start_slowly_get_faster_from_the_moment_that_is_switched_on() {
+    let mut service = constant(8, 10);
+    let half = Share::new(0.5).expect("within 0 to 1");
+    let start = |name: &str, over_ms| {
+        let over = Nanos::from_millis(over_ms);
+        (name.to_owned(), SlowStart { from: half, over })
+    };
+    service.set_slow_starts(ms(100), &[start("cold", 100)]);
+    // What is switched beside it does not begin it anew; of two the slower counts.
+    let both = [start("cold", 100), start("brief", 10)];
+    for (at, on, done) in [
+        (100, &both[..1], 120.0),
+        (110, &both[..], 130.0),
+        (150, &both[..], 150.0 + 10.0 / 0.75),
+        (160, &both[..1], 160.0 + 10.0 / 0.8),
+        (200, &both[..1], 210.0),
+        (210, &[], 220.0),
+        (220, &both[..1], 240.0),
+    ] {
+        service.set_slow_starts(ms(at), on);
+        arrive(&mut service, ms(at), 0);
+        let out = run(&mut service);
+        assert!((out[0].0 - done).abs() < 1e-5, "at {at} ms: {out:?}, not {done}");
+    }
+    assert!(SlowStart { from: half, over: Nanos::ZERO }.invalid().len() == 1);
+    let never = SlowStart { from: Share::new(0.0).expect("within 0 to 1"), over: Nanos::ZERO };
+    assert_eq!(never.invalid().len(), 2);
 }

@@ -1,4 +1,7 @@
-//! `GET` and `PUT /hold`: how a client outside this process holds a standalone backend.
+//! `GET` and `PUT /hold`: how a client outside this process holds a standalone backend. [`faults`] has
+//! `/faults`.
+
+mod faults;
 
 use super::engine::Engine;
 use super::server::BODY_LIMIT;
@@ -24,7 +27,9 @@ const ZERO_BASELINE: &str = "baseline is above 0s, such as 40ms";
 
 /// The admin's routes.
 pub(super) fn routes() -> Router<Arc<Engine>> {
-    Router::new().route("/hold", get(show).put(push))
+    Router::new()
+        .route("/hold", get(show).put(push))
+        .route("/faults", get(faults::show).put(faults::push))
 }
 
 /// What a client pushes: a hold, and what a gradient hold is to go by.

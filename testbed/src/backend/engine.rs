@@ -3,14 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use testbed_clock::{Alarm, AlarmId, Timer};
 use testbed_core::hold::{Feed, Hold};
-use testbed_core::request::Served;
 use testbed_core::rng::Streams;
-use testbed_core::service::{BackendState, Reject, Released, Service, ServiceConfig};
+use testbed_core::service::{
+    BackendState, Counts, Released, Request, Rule, Service, ServiceConfig, SlowStart,
+};
 use testbed_core::time::Time;
 use tokio::sync::oneshot;
 
-/// Takes one answer: its status and the backend's account of it.
-pub(super) type Responder = oneshot::Sender<(u16, Served)>;
+/// Takes one answer: its status, the backend's account of it, and what a rule does to it.
+pub(super) type Responder = oneshot::Sender<Released<()>>;
 
 /// The model in real time. Every change goes through [`Engine::change`], which keeps the alarm set
 /// for the model's next wake.
@@ -49,8 +50,8 @@ impl Engine {
     }
 
     /// A request arrives. `responder` is dropped unused if the backend closes before its answer.
-    pub(super) fn arrive(&self, responder: Responder) {
-        self.change(|state, now| state.service.arrive(now, responder));
+    pub(super) fn arrive(&self, request: Request<'_>, responder: Responder) {
+        self.change(|state, now| state.service.arrive(now, request, responder));
     }
 
     /// Replaces the hold by one whose owner feeds it.
@@ -70,9 +71,25 @@ impl Engine {
         });
     }
 
-    /// Replaces the rejections.
-    pub(super) fn set_rejects(&self, rejects: Vec<Reject>) {
-        self.change(|state, _| state.service.set_rejects(rejects));
+    /// Replaces the rules about single requests.
+    pub(super) fn set_rules(&self, rules: Vec<Rule>) {
+        self.change(|state, _| state.service.set_rules(rules));
+    }
+
+    /// The rules in force.
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        self.lock().service.rules().to_vec()
+    }
+
+    /// What every rule has done so far, by name.
+    pub(super) fn injected(&self) -> Vec<(String, Counts)> {
+        let state = self.lock();
+        state.service.injected().map(|(name, counts)| (name.to_owned(), counts)).collect()
+    }
+
+    /// Replaces the slow starts.
+    pub(super) fn set_slow_starts(&self, starts: &[(String, SlowStart)]) {
+        self.change(|state, now| state.service.set_slow_starts(now, starts));
     }
 
     /// Replaces the number of servers.
@@ -117,7 +134,8 @@ impl Engine {
     fn release_due(&self) {
         while let Some(released) = self.release_next() {
             // Fails if the client has gone: the work was done all the same.
-            let _ = released.job.send((released.status, released.served));
+            let (responder, released) = released.split();
+            let _ = responder.send(released);
         }
     }
 

@@ -1,24 +1,26 @@
 //! Sockets and HTTP: from a request to a job, and from its release to an answer.
 
+use super::connection::converse;
 use super::engine::Engine;
 use super::file;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
+use axum::http::header::RETRY_AFTER;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use std::future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use testbed_clock::Timer;
+use std::time::{Duration, UNIX_EPOCH};
+use testbed_clock::{Timer, unix_now};
 use testbed_core::request::Served;
+use testbed_core::service::{self, Manner, Released, RetryAfter, Said};
 use testbed_core::time::Nanos;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -27,15 +29,14 @@ pub const AGE_HEADER: &str = "x-windtunnel-age-ns";
 /// Response header: nanoseconds by which the release was later than planned, decimal.
 pub const LATENESS_HEADER: &str = "x-windtunnel-lateness-ns";
 
+/// Request header: the class of the client, which rules go by.
+pub const CLASS_HEADER: &str = "x-windtunnel-class";
+
 /// Bytes of request body that are read and dropped; beyond it, 413.
 pub(super) const BODY_LIMIT: usize = 64 * 1024;
 
 /// The path of the file that ranges are taken from.
 pub const FILE_PATH: &str = "/file";
-
-/// Bytes that a connection holds back from the network, about: what a download has been given and
-/// its client does not take. The head of a request has room in it, too.
-const BUFFER: usize = 64 * 1024;
 
 /// Connections that may wait to be accepted. A load that starts with a burst would otherwise lose
 /// handshakes, and the kernel tries them again after a whole second.
@@ -80,7 +81,7 @@ pub(super) async fn run(
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => { connections.spawn(converse(stream, router.clone())); }
+                Ok((stream, _)) => { connections.spawn(converse(stream, router.clone(), timer.clone())); }
                 Err(_) => timer.sleep_until(timer.clock().now().after(ACCEPT_AGAIN)).await,
             },
             Some(_) = connections.join_next() => {}
@@ -89,16 +90,6 @@ pub(super) async fn run(
     }
     drop(listener);
     connections.shutdown().await;
-}
-
-/// One connection, to its end. How it ends is its client's business.
-async fn converse(stream: TcpStream, router: Router) {
-    let _ = stream.set_nodelay(true);
-    let _ = http1::Builder::new()
-        .auto_date_header(false)
-        .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
-        .await;
 }
 
 /// One request for service.
@@ -123,16 +114,44 @@ async fn answer(
         return (StatusCode::PAYLOAD_TOO_LARGE, "a body is 64 KiB at most\n").into_response();
     }
     let (responder, released) = oneshot::channel();
-    engine.arrive(responder);
-    let Ok((status, served)) = released.await else {
+    engine.arrive(described(&head), responder);
+    let Ok(Released { status, served, harm, .. }) = released.await else {
         // The backend is closing and about to cut this connection: an answer would be a lie.
         return future::pending().await;
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if status.is_success() {
+    let mut response = if status.is_success() {
         (account(served), succeed(&head.headers)).into_response()
     } else {
         (status, account(served), "no\n").into_response()
+    };
+    if let Some(harm) = harm {
+        if let Some(retry) = harm.retry_after.as_ref().and_then(retry_after) {
+            response.headers_mut().insert(RETRY_AFTER, retry);
+        }
+        if harm.manner != Manner::Plain {
+            // For the connection to carry out. Extensions are to be copied, and its place is one.
+            response.extensions_mut().insert(Arc::new(*harm));
+        }
+    }
+    response
+}
+
+/// What rules go by.
+fn described(head: &Parts) -> service::Request<'_> {
+    let class = head.headers.get(CLASS_HEADER).and_then(|class| class.to_str().ok());
+    service::Request { path: head.uri.path(), class }
+}
+
+/// The value of the header; `None` if it cannot be written, which the check of rules excludes.
+fn retry_after(retry: &RetryAfter) -> Option<HeaderValue> {
+    match retry.said(unix_now()) {
+        Said::Seconds(seconds) => Some(seconds.into()),
+        Said::Date(seconds) => {
+            let date = UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;
+            HeaderValue::try_from(httpdate::fmt_http_date(date)).ok()
+        }
+        Said::Text(text) => HeaderValue::from_str(text).ok(),
     }
 }
 

@@ -24,8 +24,8 @@ pub struct StandaloneArgs {
     pub seed: u64,
 }
 
-/// Runs a backend with `GET` and `PUT /hold` until `stop`, asked every 20 ms, says so. Prints where
-/// it listens and how it is held. Must not be called from within a tokio runtime.
+/// Runs a backend with `GET` and `PUT` of `/hold` and `/faults` until `stop`, asked every 20 ms, says
+/// so. Prints where it listens, how it is held and how faults are injected. Must not be called from within a tokio runtime.
 ///
 /// # Errors
 /// Those of [`Backend::start`], and if standard output cannot be written.
@@ -57,6 +57,11 @@ fn introduce(out: &mut impl Write, addr: SocketAddr) -> io::Result<()> {
         writeln!(out, "  set a hold      curl -X PUT {hold} -d '{body}'")?;
     }
     writeln!(out, "  lift the hold   curl -X PUT {hold} -d null")?;
+    let (faults, storm) =
+        (format!("http://{addr}/faults"), r#"[{"name":"storm","reject":{"status":429}}]"#);
+    writeln!(out, "  see faults      curl {faults}")?;
+    writeln!(out, "  inject one      curl -X PUT {faults} -d '{storm}'")?;
+    writeln!(out, "  heal            curl -X PUT {faults} -d null")?;
     out.flush()
 }
 
@@ -86,6 +91,7 @@ mod tests {
         assert!(text.starts_with("backend listening on http://127.0.0.1:"), "{text}");
         assert!(!text.contains(":0/"), "the real port, not the asked one: {text}");
         assert!(text.contains("/hold -d null"), "{text}");
+        assert!(text.contains("/faults -d null"), "{text}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::client::{Client, Reply};
 use std::time::Duration;
 use testbed_clock::LiveClock;
 use testbed_core::distribution::Distribution;
-use testbed_core::quantity::Share;
+use testbed_core::service::{HttpFault, Reject};
 use testbed_core::time::{Nanos, Time};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -70,6 +70,11 @@ impl Bench {
     }
 }
 
+/// A rule of that rejection.
+pub(super) fn storm(reject: Reject) -> Rule {
+    Rule { name: "storm".into(), fault: HttpFault::Reject(reject) }
+}
+
 fn age(reply: &Reply) -> Nanos {
     assert_eq!(reply.status, Some(200), "{reply:?}");
     reply.served.expect("an answer of the service has its account").age
@@ -104,12 +109,11 @@ async fn one_server_takes_one_after_the_other() {
 async fn rejects_while_told_to() {
     let bench = Bench::start(config(1, Nanos::from_millis(1), 100)).await;
     let after = Nanos::from_millis(5);
-    let all = Reject { status: 429, share: Share::ALL, calls: None, after };
-    bench.backend.set_rejects(vec![all]);
+    bench.backend.set_rules(vec![storm(Reject { after, ..Reject::all(429) })]);
     let reply = bench.client.call(0).await;
     assert_eq!(reply.status, Some(429));
     assert!(reply.served.unwrap().age >= after);
-    bench.backend.set_rejects(vec![]);
+    bench.backend.set_rules(vec![]);
     age(&bench.client.call(1).await);
 }
 

@@ -25,7 +25,7 @@ use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Arm, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::service::BackendState;
+use testbed_core::service::{BackendState, Counts};
 use testbed_core::time::{Nanos, Time};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
@@ -234,7 +234,8 @@ impl World for Live {
     fn set_faults(&mut self, arm: Arm, faults: &ArmFaults) -> Result<(), WorldError> {
         let state = &self.arms[arm.index()];
         state.backend.set_hold(faults.hold);
-        state.backend.set_rejects(faults.rejects.clone());
+        state.backend.set_rules(faults.rules.clone());
+        state.backend.set_slow_starts(&faults.slow_starts);
         state.backend.set_servers(faults.servers);
         state.backend.set_frozen(faults.frozen);
         let Some(runtime) = &self.runtime else {
@@ -251,6 +252,10 @@ impl World for Live {
 
     fn look(&mut self, arm: Arm) -> BackendState {
         self.arms[arm.index()].backend.look()
+    }
+
+    fn injected(&mut self, arm: Arm) -> Vec<(String, Counts)> {
+        self.arms.get(arm.index()).map_or_else(Vec::new, |arm| arm.backend.injected())
     }
 
     fn close(&mut self) -> Vec<(Arm, Ticket)> {

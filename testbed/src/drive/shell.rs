@@ -20,6 +20,7 @@ use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
+use testbed_core::service::Rule;
 use testbed_core::time::Time;
 
 /// How a run ended.
@@ -272,25 +273,30 @@ impl ArmFaults {
     /// Switches the fault `index` of `plan` at `now`; `on` are those that are on by then. What several faults
     /// may want of one part is worked out anew from all of them, in the order of the file.
     fn switch(&mut self, now: Time, plan: &Plan, arm: usize, index: usize, on: &BTreeSet<usize>) {
-        let (mut rejects, mut hold, mut up) = (Vec::new(), None, true);
-        let (mut servers, mut frozen) = (None::<u32>, false);
+        // Toxics are switched one by one, and stay.
+        let mut all = Self { proxy: std::mem::take(&mut self.proxy), ..Self::default() };
+        all.proxy.set_enabled(true);
         let acting = on.iter().map(|index| &plan.faults[*index]);
-        for fault in acting.filter(|fault| fault.arms.contains(&arm)) {
-            match &fault.action {
-                Action::Reject(reject) => rejects.push(reject.clone()),
-                Action::Hold(of) => hold = Some(*of),
-                Action::Down => up = false,
-                Action::Servers(n) => servers = Some(servers.map_or(*n, |least| least.min(*n))),
-                Action::Freeze => frozen = true,
-                Action::Toxic(_) => {}
-            }
-        }
-        (self.rejects, self.hold) = (rejects, hold);
-        (self.servers, self.frozen) = (servers, frozen);
-        self.proxy.set_enabled(up);
+        acting.filter(|fault| fault.arms.contains(&arm)).for_each(|fault| all.add(fault));
+        *self = all;
         let FaultPlan { name, action, .. } = &plan.faults[index];
         if let Action::Toxic(toxic) = action {
             self.switch_toxic(now, name, toxic, on.contains(&index));
+        }
+    }
+
+    fn add(&mut self, FaultPlan { name, action, .. }: &FaultPlan) {
+        let name = name.clone();
+        match action {
+            Action::Http(fault) => self.rules.push(Rule { name, fault: fault.clone() }),
+            Action::Hold(of) => self.hold = Some(*of),
+            Action::Down => self.proxy.set_enabled(false),
+            Action::Servers(n) => {
+                self.servers = Some(self.servers.map_or(*n, |least| least.min(*n)));
+            }
+            Action::Freeze => self.frozen = true,
+            Action::SlowStart(start) => self.slow_starts.push((name, start.clone())),
+            Action::Toxic(_) => {}
         }
     }
 

@@ -13,7 +13,7 @@ use testbed_core::download::Command;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Arm, Attempt, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::service::BackendState;
+use testbed_core::service::{BackendState, Counts};
 use testbed_core::time::Time;
 
 /// More events than this at one instant, and virtual time is taken to stand still. The largest input
@@ -109,6 +109,10 @@ impl World for Sim {
 
     fn look(&mut self, arm: Arm) -> BackendState {
         self.paths[arm.index()].look(self.now)
+    }
+
+    fn injected(&mut self, arm: Arm) -> Vec<(String, Counts)> {
+        self.paths[arm.index()].injected()
     }
 
     fn close(&mut self) -> Vec<(Arm, Ticket)> {

@@ -3,21 +3,23 @@
 use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::request::{Answer, Arm, Attempt, Ticket};
-use testbed_core::service::{BackendState, Reject};
+use testbed_core::service::{BackendState, Counts, Rule, SlowStart};
 use testbed_core::time::Time;
 use thiserror::Error;
 
 /// What is wrong, deliberately, on one arm's way to its backend and in the backend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArmFaults {
-    /// Rejections, the first that applies decides.
-    pub rejects: Vec<Reject>,
+    /// Rules about single requests, with the names of their faults; the first that matches decides.
+    pub rules: Vec<Rule>,
     /// What the backend is held at.
     pub hold: Option<Hold>,
     /// How many servers the backend has; those of the file if none.
     pub servers: Option<u32>,
     /// Whether the backend stands still.
     pub frozen: bool,
+    /// Slow starts that are on, by the names of their faults; the slowest counts.
+    pub slow_starts: Vec<(String, SlowStart)>,
     /// Toxics and whether the proxy is up.
     pub proxy: faults::ProxyFaults,
 }
@@ -123,6 +125,10 @@ pub trait World {
 
     /// The state of an arm's backend.
     fn look(&mut self, arm: Arm) -> BackendState;
+
+    /// What every rule that was ever in force in an arm's backend has done so far, by the name of its
+    /// fault. Nothing once the world is closed.
+    fn injected(&mut self, arm: Arm) -> Vec<(String, Counts)>;
 
     /// Closes everything, and gives back the tickets of requests that did not come back.
     fn close(&mut self) -> Vec<(Arm, Ticket)>;

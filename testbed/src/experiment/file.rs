@@ -11,7 +11,9 @@ use testbed_core::feedback::FeedbackConfig;
 use testbed_core::hold::HoldConfig;
 use testbed_core::limit::LimiterConfig;
 use testbed_core::load::LoadConfig;
-use testbed_core::service::{Reject, ServiceConfig};
+use testbed_core::service::{
+    Drip, NoAnswer, Reject, Reset, ServiceConfig, SlowHeaders, SlowStart, Truncate, WrongLength,
+};
 use testbed_core::time::Nanos;
 
 /// The version of the format that this program reads.
@@ -233,23 +235,32 @@ pub struct FaultFile {
     pub proxy: Option<ProxyFault>,
 }
 
-/// What a backend does wrong: exactly one of `reject`, `hold`, `servers` and `freeze`.
+/// What a backend does wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BackendFault {
+#[serde(rename_all = "snake_case")]
+pub enum BackendFault {
     /// It turns requests away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reject: Option<Reject>,
+    Reject(Reject),
+    /// Its answers begin late.
+    SlowHeaders(SlowHeaders),
+    /// The bodies of its answers come in drops.
+    Drip(Drip),
+    /// The bodies of its answers break off.
+    Truncate(Truncate),
+    /// The heads of its answers tell a wrong length.
+    WrongLength(WrongLength),
+    /// It resets connections within an answer.
+    Reset(Reset),
+    /// It works, and does not answer: `no_answer: {}`.
+    NoAnswer(NoAnswer),
     /// It is held at a degree of congestion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hold: Option<HoldConfig>,
+    Hold(HoldConfig),
     /// It has only so many servers, 1 or more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub servers: Option<u32>,
+    Servers(#[schemars(range(min = 1))] u32),
     /// It stands still, as for a garbage collector: `freeze: {}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub freeze: Option<Freeze>,
+    Freeze(Freeze),
+    /// Its servers are slow at first and get faster.
+    SlowStart(SlowStart),
 }
 
 /// A backend that stands still. It has no settings.

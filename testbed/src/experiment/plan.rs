@@ -10,7 +10,7 @@ use testbed_core::hold::Hold;
 use testbed_core::limit::LimiterConfig;
 use testbed_core::load::LoadConfig;
 use testbed_core::request::Outcome;
-use testbed_core::service::{Reject, ServiceConfig};
+use testbed_core::service::{HttpFault, ServiceConfig, SlowStart};
 use testbed_core::time::{Nanos, Time};
 
 /// A run that can be started.
@@ -147,14 +147,16 @@ pub struct FaultPlan {
 /// What a fault does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// The backend turns requests away.
-    Reject(Reject),
+    /// The backend does something to single requests.
+    Http(HttpFault),
     /// The backend is held at a degree of congestion.
     Hold(Hold),
     /// The backend has only so many servers.
     Servers(u32),
     /// The backend stands still.
     Freeze,
+    /// The backend's servers are slow at first.
+    SlowStart(SlowStart),
     /// A toxic on the network.
     Toxic(Toxic),
     /// The proxy is down.

@@ -154,6 +154,38 @@ fn experiments_that_cannot_work() {
 }
 
 #[test]
+fn backend_faults_that_cannot_work() {
+    for (fault, column, parts) in [
+        ("{ drip: { bytes: 0B, pause: 1ms } }", 47, &["write 1B or more"][..]),
+        ("{ drip: { bytes: 1B, pause: 0s } }", 58, &["such as 10ms"][..]),
+        ("{ slow_headers: { delay: 0s } }", 55, &["such as 200ms"][..]),
+        ("{ no_answer: { path: file } }", 51, &["begins with `/`"][..]),
+        (
+            "{ no_answer: { calls: { from: 3, until: 3 } } }",
+            45,
+            &["none at all", "greater one"][..],
+        ),
+        ("{ no_answer: { every: 0 } }", 52, &["below the minimum of 1"][..]),
+        ("{ reject: { status: 399 } }", 50, &["below the minimum of 400"][..]),
+        (
+            "{ reject: { status: 429, retry_after: { text: ' ' } } }",
+            68,
+            &["1 to 64 printable", "such as soon"][..],
+        ),
+        ("{ slow_start: { from: 0%, over: 1s } }", 52, &["such as 10%"][..]),
+        ("{ slow_start: { from: 1%, over: 0s } }", 62, &["such as 10s"][..]),
+        (
+            "{ reset: { after: 1B }, no_answer: {} }",
+            30,
+            &["more than one kind", "choose one of: reject"][..],
+        ),
+    ] {
+        let content = with(&format!("faults: [{{ name: f, backend: {fault} }}]"));
+        assert_refused(content, &[parts, &[&format!(":11:{column}: ")]].concat());
+    }
+}
+
+#[test]
 fn sentences_that_cannot_be_judged() {
     for (sentence, parts) in [
         (

@@ -15,9 +15,9 @@ fn engine(service: Nanos) -> Arc<Engine> {
     Engine::new(&config, &Streams::new(7), Timer::start(LiveClock::start()))
 }
 
-fn arrive(engine: &Engine) -> oneshot::Receiver<(u16, Served)> {
+fn arrive(engine: &Engine) -> oneshot::Receiver<Released<()>> {
     let (responder, answer) = oneshot::channel();
-    engine.arrive(responder);
+    engine.arrive(Request::CALL, responder);
     answer
 }
 
@@ -31,7 +31,7 @@ fn one_alarm_is_set_however_often_the_next_wake_moves() {
         assert!(engine.timer.pending() <= 1);
     }
     engine.set_hold(None);
-    assert_eq!(answer.blocking_recv().unwrap().0, 200);
+    assert_eq!(answer.blocking_recv().unwrap().status, 200);
     assert_eq!(engine.timer.pending(), 0);
 }
 
@@ -42,7 +42,7 @@ fn a_pushed_hold_waits_for_no_feed() {
     let baseline = Some(Nanos::from_millis(10));
     engine.push_hold(hold, Feed { baseline, overhead: Nanos::ZERO });
     let answers: Vec<_> = (0..JOBS).map(|_| arrive(&engine)).collect();
-    let ages = answers.into_iter().map(|answer| answer.blocking_recv().unwrap().1.age);
+    let ages = answers.into_iter().map(|answer| answer.blocking_recv().unwrap().served.age);
     let ages: Vec<_> = ages.collect();
     assert!(ages.iter().all(|age| *age >= Nanos::from_millis(20)));
     // One after the other, each after the patience with the one before, would take 4 s.

@@ -1,8 +1,7 @@
 use super::super::pattern::{FILE_BYTES, bytes};
-use super::super::tests::{Bench, config};
+use super::super::tests::{Bench, config, storm};
 use super::super::{AGE_HEADER, Backend, LATENESS_HEADER};
 use testbed_clock::{LiveClock, Timer};
-use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
 use testbed_core::service::Reject;
 use testbed_core::time::Nanos;
@@ -78,8 +77,7 @@ async fn a_download_waits_for_the_service_and_can_be_rejected() {
     let (head, _) = ask(&bench.backend, "GET", "range: bytes=0-0\r\n").await;
     assert_head(&head, 206, &[]);
     assert!(bench.timer.clock().now().since(begin) >= service);
-    let all = Reject { status: 503, share: Share::ALL, calls: None, after: Nanos::ZERO };
-    bench.backend.set_rejects(vec![all]);
+    bench.backend.set_rules(vec![storm(Reject { after: Nanos::ZERO, ..Reject::all(503) })]);
     let (head, body) = ask(&bench.backend, "GET", "range: bytes=0-0\r\n").await;
     assert_head(&head, 503, &[]);
     assert_eq!(body, b"no\n");

@@ -5,12 +5,15 @@
 //! its answer is there. While there is nothing wrong with the network a call goes straight to the
 //! backend: the network itself takes no time in virtual mode.
 
+mod answer;
 mod connection;
 mod transfers;
 
 use super::super::world::{ArmFaults, GivenUp};
+use crate::backend::FILE_PATH;
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
+use answer::Harmed;
 use connection::{Cargo, Connection};
 use faults::{Chain, Item, Payload, ProxyFaults, Stream, link_rng};
 use std::cmp::Reverse;
@@ -20,12 +23,11 @@ use testbed_core::download::{Progress, TransferId};
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::service::{BackendState, Released, Service};
+use testbed_core::service::{BackendState, Counts, Request, Service};
 use testbed_core::time::{Nanos, Time};
 
-/// Bytes of a request and of an answer on the wire: about what the live client and backend send.
+/// Bytes of a request on the wire: about what the live client sends.
 const REQUEST_BYTES: u64 = 100;
-const ANSWER_BYTES: u64 = 200;
 /// How long it takes to be known that a connection was refused, or closed by a toxic, so that a client that tries again at once
 /// cannot stop virtual time. A refusal on loopback takes about this long.
 const REFUSED_AFTER: Nanos = Nanos::from_micros(100);
@@ -66,6 +68,7 @@ pub(super) struct Path {
     service: Service<Call>,
     classify: Classify,
     connections_are: Connections,
+    classes: Vec<String>,
     faults: ProxyFaults,
     streams: Streams,
     name: String,
@@ -89,6 +92,7 @@ impl Path {
             service: Service::new(&arm.backend, streams),
             classify: arm.classify(),
             connections_are: arm.client().connections,
+            classes: arm.client().classes.into_keys().collect(),
             faults: ProxyFaults::default(),
             streams: *streams,
             name: arm.name.clone(),
@@ -131,13 +135,26 @@ impl Path {
         let link = &mut self.connections[connection];
         link.carries = Some(cargo);
         if link.up.is_plain() {
-            let number = link.number;
-            self.service.arrive(now, Call { connection, number });
+            self.arrive(now, connection);
         } else {
             link.missing = REQUEST_BYTES;
             link.up.push(now, Item::Data(Chunk(REQUEST_BYTES)));
             self.moves.push(Reverse((now, connection)));
         }
+    }
+
+    /// A request has reached the backend.
+    fn arrive(&mut self, now: Time, connection: usize) {
+        let Connection { number, carries, .. } = &self.connections[connection];
+        let request = match carries {
+            Some(Cargo::Transfer(_)) => Request { path: FILE_PATH, class: None },
+            Some(Cargo::Call(ticket)) => {
+                let class = self.classes.get(usize::from(ticket.arrival.class.0));
+                Request { class: class.map(String::as_str), ..Request::CALL }
+            }
+            None => Request::CALL,
+        };
+        self.service.arrive(now, request, Call { connection, number: *number });
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
@@ -155,7 +172,7 @@ impl Path {
             return self.move_links(now);
         }
         let released = self.service.release(now)?;
-        self.answer(now, &released)
+        self.answer(now, released)
     }
 
     /// Something comes back at `at`, behind what comes back then already.
@@ -182,7 +199,8 @@ impl Path {
 
     pub(super) fn set_faults(&mut self, now: Time, faults: &ArmFaults) {
         self.service.set_hold(faults.hold);
-        self.service.set_rejects(faults.rejects.clone());
+        self.service.set_rules(faults.rules.clone());
+        self.service.set_slow_starts(now, &faults.slow_starts);
         self.service.set_servers(now, faults.servers);
         self.service.set_frozen(now, faults.frozen);
         if !self.faults.follow(now, &faults.proxy) {
@@ -206,6 +224,10 @@ impl Path {
 
     pub(super) fn look(&mut self, now: Time) -> BackendState {
         self.service.look(now)
+    }
+
+    pub(super) fn injected(&self) -> Vec<(String, Counts)> {
+        self.service.injected().map(|(name, counts)| (name.to_owned(), counts)).collect()
     }
 
     /// Closes everything; the tickets of calls that have not come back.
@@ -234,9 +256,7 @@ impl Path {
             chain
         };
         let (up, down) = (link(Stream::Upstream), link(Stream::Downstream));
-        let connection =
-            Connection { number, open: true, up, down, carries: None, missing: 0, answer: None };
-        let index = self.place(connection);
+        let index = self.place(Connection::new(number, up, down));
         self.schedule(index);
         index
     }
@@ -252,8 +272,9 @@ impl Path {
 
     /// Comes back to a connection when something may move on it, or a toxic will end it.
     fn schedule(&mut self, index: usize) {
-        let connection = &self.connections[index];
-        let wakes = [connection.up.next_wake(), connection.down.next_wake()];
+        let Connection { up, down, harmed, .. } = &self.connections[index];
+        let leaves = harmed.as_ref().and_then(Harmed::next_wake);
+        let wakes = [up.next_wake(), down.next_wake(), leaves];
         if let Some(at) = Time::earliest(wakes) {
             self.moves.push(Reverse((at, index)));
         }
@@ -280,88 +301,16 @@ impl Path {
         if std::mem::replace(&mut connection.open, false) {
             self.free.push(index);
         }
+        connection.harmed = None;
         connection.carries.take()
     }
 
-    /// A toxic has ended a connection, and what it carried has failed.
+    /// A fault has ended a connection, and what it carried has failed.
     fn end(&mut self, now: Time, index: usize) {
         self.idle.retain(|idle| *idle != index);
         let hit = self.connections[index].is_struck();
         if let Some(cargo) = self.leave(index) {
             self.lose(now.after(REFUSED_AFTER), cargo, hit);
-        }
-    }
-
-    fn move_links(&mut self, now: Time) -> Option<Back> {
-        let Reverse((_, index)) = self.moves.pop()?;
-        let connection = self.connections.get_mut(index).filter(|link| link.open)?;
-        let (mut arrived, mut ended) = (false, false);
-        while let Some(item) = connection.up.pop(now) {
-            ended |= item.is_end();
-            if connection.arrived(&item) {
-                let number = connection.number;
-                self.service.arrive(now, Call { connection: index, number });
-            }
-        }
-        while let Some(item) = connection.down.pop(now) {
-            ended |= item.is_end();
-            arrived |= connection.arrived(&item);
-        }
-        self.schedule(index);
-        let back = if arrived { self.arrived(now, index) } else { None };
-        if ended {
-            self.end(now, index);
-        }
-        back
-    }
-
-    fn answer(&mut self, now: Time, released: &Released<Call>) -> Option<Back> {
-        let Released { job: Call { connection: index, number }, status, served } = *released;
-        let connection = self.connections.get_mut(index).filter(|link| link.is(number))?;
-        if matches!(connection.carries, Some(Cargo::Transfer(_))) {
-            return self.start_transfer(now, index, status);
-        }
-        connection.answer = Some((status, served));
-        if connection.down.is_plain() {
-            return self.arrived(now, index);
-        }
-        connection.missing = ANSWER_BYTES;
-        connection.down.push(now, Item::Data(Chunk(ANSWER_BYTES)));
-        self.moves.push(Reverse((now, index)));
-        None
-    }
-
-    /// A whole message is through.
-    fn arrived(&mut self, now: Time, index: usize) -> Option<Back> {
-        let connection = &mut self.connections[index];
-        let ticket = match connection.carries.take()? {
-            Cargo::Call(ticket) => ticket,
-            Cargo::Transfer(mut transfer) => {
-                let back = transfer.received();
-                connection.carries = Some(Cargo::Transfer(transfer));
-                return back;
-            }
-        };
-        let (status, served) = connection.answer.take()?;
-        let hit = Some(connection.is_struck());
-        self.keep(index);
-        let answer = Answer {
-            sent: ticket.start,
-            end: now,
-            outcome: self.classify.outcome(status),
-            bytes: ANSWER_BYTES,
-            served: Some(served),
-            retry_after: None,
-            hit,
-        };
-        Some(Back::Answer(ticket, answer))
-    }
-
-    /// A connection is kept for the next call, or closed.
-    fn keep(&mut self, index: usize) {
-        match self.connections_are {
-            Connections::KeepAlive => self.idle.push(index),
-            Connections::PerRequest => drop(self.leave(index)),
         }
     }
 }

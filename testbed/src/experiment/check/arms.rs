@@ -9,6 +9,7 @@ use testbed_core::client::ClientConfig;
 use testbed_core::control::{ControllerConfig, Invalid};
 use testbed_core::limit::{Level, LimiterConfig};
 use testbed_core::load::LoadConfig;
+use testbed_core::service::HttpFault;
 use testbed_core::time::Nanos;
 
 /// The most arms in a file: each is a label value and, live, a backend and a proxy.
@@ -208,8 +209,8 @@ pub(super) fn spinning(faults: &[FaultPlan], arms: &[ArmPlan], problems: &mut Pr
         }
     }
     for (index, fault) in faults.iter().enumerate() {
-        let Action::Reject(reject) = &fault.action else { continue };
-        let at_once = reject.after == Nanos::ZERO && reject.calls.is_none();
+        let Action::Http(HttpFault::Reject(reject)) = &fault.action else { continue };
+        let at_once = reject.after == Nanos::ZERO && reject.which.calls.is_none();
         if at_once && fault.arms.iter().filter_map(|arm| arms.get(*arm)).any(restless) {
             let at = format!("/faults/{index}/backend/reject/after");
             let message = "clients that do not think, rejected after 0s, would spin";

@@ -4,8 +4,9 @@ use super::{Problems, resolve, unique};
 use crate::experiment::file::{BackendFault, FaultFile, File, Freeze};
 use crate::experiment::plan::{Action, ArmPlan, FaultPlan, PhasePlan};
 use crate::experiment::problem::Problem;
-use testbed_core::hold::Hold;
-use testbed_core::service::Reject;
+use testbed_core::control::Invalid;
+use testbed_core::hold::{Hold, HoldConfig};
+use testbed_core::service::HttpFault;
 use testbed_core::time::Time;
 
 /// Resolves the faults of a file.
@@ -100,34 +101,50 @@ fn action(fault: &FaultFile, at: &str, problems: &mut Problems) -> Option<Action
 }
 
 fn backend_action(backend: &BackendFault, at: &str, problems: &mut Problems) -> Option<Action> {
-    match (&backend.reject, &backend.hold, backend.servers, backend.freeze) {
-        (Some(reject), None, None, None) => rejection(reject, at, problems),
-        (None, Some(config), None, None) => match Hold::try_from(config) {
-            Ok(hold) => Some(Action::Hold(hold)),
-            Err(message) => {
-                problems.push(Problem::at_key(format!("{at}/hold"), message));
-                None
-            }
-        },
-        (None, None, Some(servers), None) => Some(Action::Servers(servers)),
-        (None, None, None, Some(Freeze {})) => Some(Action::Freeze),
-        _ => {
-            let message = "a backend fault is exactly one of reject, hold, servers and freeze";
-            problems.push(Problem::at_key(at, message).with_help("split it into several faults"));
-            None
+    use HttpFault as Http;
+    let http = match backend.clone() {
+        BackendFault::Reject(reject) => Http::Reject(reject),
+        BackendFault::SlowHeaders(slow) => Http::SlowHeaders(slow),
+        BackendFault::Drip(drip) => Http::Drip(drip),
+        BackendFault::Truncate(truncate) => Http::Truncate(truncate),
+        BackendFault::WrongLength(wrong) => Http::WrongLength(wrong),
+        BackendFault::Reset(reset) => Http::Reset(reset),
+        BackendFault::NoAnswer(silent) => Http::NoAnswer(silent),
+        BackendFault::Hold(config) => return hold(&config, at, problems),
+        BackendFault::Servers(servers) => return Some(Action::Servers(servers)),
+        BackendFault::Freeze(Freeze {}) => return Some(Action::Freeze),
+        BackendFault::SlowStart(start) => {
+            let invalid = start.invalid();
+            return possible(
+                Action::SlowStart(start),
+                &invalid,
+                &format!("{at}/slow_start"),
+                problems,
+            );
         }
-    }
+    };
+    let (invalid, at) = (http.invalid(), format!("{at}/{}", http.name()));
+    possible(Action::Http(http), &invalid, &at, problems)
 }
 
-fn rejection(reject: &Reject, at: &str, problems: &mut Problems) -> Option<Action> {
-    if let Some(calls) = reject.calls.as_ref().filter(|calls| calls.from >= calls.until) {
-        let message = format!("calls from {} until {} are none at all", calls.from, calls.until);
-        let help = "`until` is the first call after the range, so it is the greater one";
-        let problem = Problem::at_key(format!("{at}/reject/calls"), message).with_help(help);
-        problems.push(problem);
-        return None;
+fn hold(config: &HoldConfig, at: &str, problems: &mut Problems) -> Option<Action> {
+    let hold = Hold::try_from(config);
+    hold.map(Action::Hold)
+        .map_err(|message| problems.push(Problem::at_key(format!("{at}/hold"), message)))
+        .ok()
+}
+
+/// The action, unless it has settings that cannot work: those of the object at `at`.
+fn possible(
+    action: Action,
+    invalid: &[Invalid],
+    at: &str,
+    problems: &mut Problems,
+) -> Option<Action> {
+    for Invalid { field, message } in invalid {
+        problems.push(Problem::at_value(format!("{at}/{field}"), message));
     }
-    Some(Action::Reject(reject.clone()))
+    invalid.is_empty().then_some(action)
 }
 
 /// A gradient can only be held where a law has a baseline, and a backend has one hold at a time.

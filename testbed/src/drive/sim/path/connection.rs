@@ -1,9 +1,12 @@
 //! A connection of an arm's way: its two links and what it carries.
 
 use super::Chunk;
+use super::answer::Harmed;
 use super::transfers::Transfer;
 use faults::{Chain, Item};
 use testbed_core::request::{Served, Ticket};
+use testbed_core::service::RetryAfter;
+use testbed_core::time::Time;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -16,7 +19,20 @@ pub(super) struct Connection {
     pub(super) carries: Option<Cargo>,
     /// Bytes of the message under way that have not arrived yet.
     pub(super) missing: u64,
-    pub(super) answer: Option<(u16, Served)>,
+    pub(super) answer: Option<Head>,
+    /// An answer on its way to which a rule does something.
+    pub(super) harmed: Option<Harmed>,
+    /// Whether the answer says that no other follows.
+    pub(super) last: bool,
+}
+
+/// What is in the head of an answer.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) served: Served,
+    /// What its Retry-After says, and when it was written.
+    pub(super) retry_after: Option<(RetryAfter, Time)>,
 }
 
 /// What a connection is taken for.
@@ -27,6 +43,21 @@ pub(super) enum Cargo {
 }
 
 impl Connection {
+    /// The connection of this number, idle.
+    pub(super) const fn new(number: u64, up: Chain<Chunk>, down: Chain<Chunk>) -> Self {
+        Self {
+            number,
+            open: true,
+            up,
+            down,
+            carries: None,
+            missing: 0,
+            answer: None,
+            harmed: None,
+            last: false,
+        }
+    }
+
     /// Whether a toxic acts on one of its links now.
     pub(super) fn is_struck(&self) -> bool {
         self.up.is_struck() || self.down.is_struck()
