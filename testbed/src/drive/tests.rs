@@ -53,17 +53,26 @@ const DOWNLOADS: [(&str, bool); 10] = [
     ("no_answer: { path: /file", true),
 ];
 
+const DOWNLOAD: &str = "download: { tasks: 1, segment: 300kB, chunk: { fixed: 50kB }, \
+                        retry: { first: 50ms, at_most: 50ms }";
+
+/// An arm for each kind. Nobody is impatient but who would wait for ever: a slow machine must not
+/// look like a fault.
 fn plan() -> Plan {
     let (mut arms, mut faults) = (String::new(), String::new());
-    for (index, (kind, _)) in CALLS.iter().enumerate() {
+    for (index, (kind, outcome)) in CALLS.iter().enumerate() {
+        let timeout = if *outcome == Outcome::Timeout { "timeout: 250ms" } else { "" };
         arms += &format!(
-            "  call{index}: {{ controller: {{ fixed: {{ limit: 1 }} }}, admission: {{ timeout: 250ms }} }}\n"
+            "  call{index}: {{ controller: {{ fixed: {{ limit: 1 }} }}, admission: {{ {timeout} }} }}\n"
         );
         faults +=
             &format!("- {{ name: c{index}, arms: [call{index}], backend: {{ {kind} }} }} }}\n");
     }
     for (index, (kind, _)) in DOWNLOADS.iter().enumerate() {
-        arms += &format!("  file{index}: {{ limiter: {{ none: {{}} }} }}\n");
+        let endless = kind.starts_with("no_answer");
+        let patience = if endless { ", low_speed: { below: 1B/s, for: 1s }" } else { "" };
+        arms +=
+            &format!("  file{index}: {{ limiter: {{ none: {{}} }}, {DOWNLOAD}{patience} }} }}\n");
         let calls = "calls: { from: 0, until: 1 }";
         faults += &format!(
             "- {{ name: f{index}, arms: [file{index}], backend: {{ {kind}, {calls} }} }} }}\n"
@@ -73,9 +82,7 @@ fn plan() -> Plan {
         "version: 1\nname: worlds\narms:\n{arms}\
          backend: {{ servers: 4, service: {{ constant: 5ms }} }}\n\
          load: {{ input: {{ requests: 3 }} }}\n\
-         download: {{ tasks: 1, segment: 300kB, chunk: {{ fixed: 50kB }},\n\
-         \x20           retry: {{ first: 50ms, at_most: 50ms }}, low_speed: {{ below: 1B/s, for: 200ms }} }}\n\
-         phases: [ {{ name: p, for: 3s }} ]\nfaults:\n{faults}"
+         phases: [ {{ name: p, for: 5s }} ]\nfaults:\n{faults}"
     );
     load("worlds", &text, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"))
 }
