@@ -162,7 +162,7 @@ fn backend_faults_that_cannot_work() {
         ("{ no_answer: { path: file } }", 51, &["begins with `/`"][..]),
         (
             "{ no_answer: { calls: { from: 3, until: 3 } } }",
-            45,
+            52,
             &["none at all", "greater one"][..],
         ),
         ("{ no_answer: { every: 0 } }", 52, &["below the minimum of 1"][..]),
