@@ -132,6 +132,11 @@ fn what_a_rule_does_to_an_answer_passes_the_toxics_behind_it() {
         // Whole answers, each the last of its connection.
         (&["backend: { truncate: { after: 3B } }"], 0..=0, Some(10)),
         (&["backend: { wrong_length: { declared: 1B } }", LATE], 0..=0, Some(15)),
+        (
+            &["backend: { truncate: { after: 3B } }", "toxic: { slow_close: { delay: 45ms } }"],
+            0..=0,
+            Some(10),
+        ),
         (&["backend: { reset: { after: 3B } }", LATE], 0..=0, Some(15)),
         // The toxic cuts the answer of 200 bytes, but behind what is waited for. The four that were on
         // their way are cut within.
