@@ -1,6 +1,8 @@
-//! `/metrics`: Toxiproxy's counters by its names, and beside them what it does not count.
+//! `/metrics`: Toxiproxy's counters by its names, what it does not count beside them, and what the
+//! system says of the process.
 
 use super::entry::Entry;
+use super::process;
 use super::registry::Registry;
 use super::view::ProxyView;
 use crate::proxy::{ProxyStats, StreamStats};
@@ -72,6 +74,7 @@ pub(super) fn render(registry: &Registry) -> String {
         }
     }
     toxics(&mut text, &proxies);
+    process::render(&mut text);
     text
 }
 

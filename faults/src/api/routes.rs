@@ -66,8 +66,9 @@ const ROUTES: [(&str, Calls); 8] = [
     ),
 ];
 
-/// The API of these proxies.
-pub(super) fn router(registry: Arc<Registry>) -> Router {
+/// The API of these proxies without a server, for who has a server of their own. Calls are made on the
+/// current tokio runtime.
+pub fn router(registry: Arc<Registry>) -> Router {
     let mut router = Router::new();
     for (path, calls) in ROUTES {
         let answer = move |state: State<Arc<Registry>>, names: PathNames, request: Request| {

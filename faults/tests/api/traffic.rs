@@ -206,3 +206,20 @@ fn metrics_count_what_flows_while_it_does() {
     }
     assert!(metrics.contains(r#"proxy="a\"b""#), "{metrics}");
 }
+
+#[test]
+fn metrics_tell_of_the_process_where_the_system_does() {
+    let metrics = Api::start().done("GET", "/metrics", "").body;
+    for name in [
+        "process_cpu_seconds_total",
+        "process_max_fds",
+        "process_open_fds",
+        "process_resident_memory_bytes",
+        "process_start_time_seconds",
+        "process_virtual_memory_bytes",
+    ] {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        assert_eq!(line.is_some(), cfg!(target_os = "linux"), "{name} in {metrics}");
+        assert!(line.is_none_or(|value| value.parse::<f64>().unwrap() >= 0.0), "{name}");
+    }
+}
