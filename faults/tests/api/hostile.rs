@@ -22,6 +22,12 @@ fn attributes_that_kill_the_real_server_are_a_400_with_a_reason() {
         ),
         (r#"{"type":"latency","attributes":{"jitter":5e18}}"#, "of type int64"),
         (r#"{"type":"timeout","attributes":{"timeout":-1}}"#, "`timeout` must be 0 or more"),
+        (r#"{"type":"reset_peer","attributes":{"timeout":-1}}"#, "`timeout` must be 0 or more"),
+        (r#"{"type":"wave","attributes":{"high":5}}"#, "`period` must be more than zero"),
+        (
+            r#"{"type":"wave","attributes":{"period":5,"shape":"round"}}"#,
+            "`shape` must be sine, triangle, sawtooth or square",
+        ),
     ] {
         let answer = api.call("POST", "/proxies/a/toxics", body);
         assert_eq!(answer.status, 400, "{body}: {answer:?}");
@@ -41,6 +47,15 @@ fn an_update_to_what_is_impossible_changes_nothing() {
     let update = r#"{"attributes":{"average_size":4},"toxicity":0.5}"#;
     assert_eq!(api.call("PATCH", path, update).status, 400);
     assert_eq!(api.done("GET", path, "").body, made);
+}
+
+#[test]
+fn names_of_attributes_are_read_in_any_case_as_in_the_real_server() {
+    let api = Api::start();
+    api.proxy("a", echo_server());
+    let body = r#"{"type":"latency","attributes":{"LATENCY":5,"Jitter":1}}"#;
+    let made = api.done("POST", "/proxies/a/toxics", body).json();
+    assert_eq!(made["attributes"], serde_json::json!({ "latency": 5, "jitter": 1 }));
 }
 
 #[test]

@@ -81,6 +81,26 @@ fn a_thousand_changes_under_traffic_lose_no_byte_and_no_connection() {
 }
 
 #[test]
+fn a_reset_goes_by_name_and_stops_at_what_cannot_listen() {
+    let api = Api::start();
+    let upstream = echo_server();
+    let ports = ["c", "b", "a"].map(|name| (name, api.proxy(name, upstream)));
+    for (name, _) in ports {
+        api.done("POST", &format!("/proxies/{name}/toxics"), r#"{"type":"noop"}"#);
+        api.done("POST", &format!("/proxies/{name}"), r#"{"enabled":false}"#);
+    }
+    let taken = TcpListener::bind(ports[1].1).unwrap();
+    let refused = api.call("POST", "/reset", "");
+    let says = format!("listen tcp {}: bind: address already in use", taken.local_addr().unwrap());
+    assert_eq!((refused.status, &refused.json()["error"]), (500, &says.into()));
+    let proxies = api.done("GET", "/proxies", "").json();
+    for (name, up, toxics) in [("a", true, 0), ("b", false, 1), ("c", false, 1)] {
+        assert_eq!(proxies[name]["enabled"], up, "{name}");
+        assert_eq!(proxies[name]["toxics"].as_array().unwrap().len(), toxics, "{name}");
+    }
+}
+
+#[test]
 fn of_many_that_make_the_same_proxy_at_once_one_does() {
     let api = Api::start();
     let body = r#"{"name":"a","upstream":"127.0.0.1:1"}"#;
