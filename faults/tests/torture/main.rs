@@ -4,6 +4,7 @@
 
 mod changes;
 mod cuts;
+mod pipes;
 #[path = "../api/support.rs"]
 #[expect(dead_code, reason = "the tests of the API need more of it")]
 mod support;
