@@ -27,7 +27,7 @@ pub struct StreamStats {
     /// Bytes that were passed on.
     pub sent: u64,
     /// Bytes that came in and were not passed on: a toxic dropped them, or the connection ended
-    /// while they were held.
+    /// while they were held or being written.
     pub dropped: u64,
     /// Links that were ever opened.
     pub links: u64,
