@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use std::io::{self, PipeReader, PipeWriter, Read as _};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+use tokio::task::coop::consume_budget;
 
 /// What a pipe is asked to hold. That is few calls for much data, and 256 streams at a time stay
 /// below what Linux lets a user have by default; beyond it pipes are small.
@@ -34,6 +35,8 @@ impl Pipe {
 
     /// Sends some of the `length` bytes in the pipe; how many.
     pub(super) async fn send(&self, length: usize, into: &TcpStream) -> io::Result<usize> {
+        // The calls below do not yield by themselves, and a fast stream is never not ready.
+        consume_budget().await;
         loop {
             let splice = || system::splice(&self.reader, into, length);
             match into.try_io(Interest::WRITABLE, splice) {
