@@ -144,8 +144,10 @@ def live_reset(api):
 
 def removed_timeout(api):
     name, port = api.proxy(serve(echo))
-    api.toxic(name, "timeout")
     connection = connect(port)
+    # It is connected before it is accepted, and only what is accepted is closed.
+    round_trip(connection)
+    api.toxic(name, "timeout")
     api.remove(name)
     return end(connection)
 
