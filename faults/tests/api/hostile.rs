@@ -59,6 +59,17 @@ fn names_of_attributes_are_read_in_any_case_as_in_the_real_server() {
 }
 
 #[test]
+fn an_update_to_no_upstream_is_taken_as_in_the_real_server_and_hurts_nobody() {
+    let api = Api::start();
+    let proxy = api.proxy("a", echo_server());
+    assert_eq!(api.done("PATCH", "/proxies/a", r#"{"upstream":""}"#).json()["upstream"], "");
+    let mut nowhere = connect(proxy);
+    assert_eq!(nowhere.read(&mut [0]).unwrap_or(0), 0);
+    api.done("PATCH", "/proxies/a", &format!(r#"{{"upstream":"{}"}}"#, echo_server()));
+    round_trip(&mut connect(proxy), b"again");
+}
+
+#[test]
 fn garbage_is_a_400_whatever_it_is() {
     let api = Api::start();
     api.proxy("a", echo_server());
