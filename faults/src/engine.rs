@@ -19,11 +19,13 @@ pub use state::{ProxyState, ToxicState};
 pub use url::ToxiproxyUrl;
 
 use crate::control::ProxyFaults;
+use crate::proxy::EmbeddedProxy;
 #[cfg(feature = "toxiproxy")]
 use crate::remote::Remote;
 use crate::toxic::Toxic;
 use std::fmt::Debug;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Which engine a run had, for its manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,6 +72,12 @@ pub trait FaultControl: Send + Debug {
     /// The first thing that went wrong with the proxy by itself, found between calls; it stays. A
     /// run with one has not had the faults that were asked for.
     fn failure(&self) -> Option<EngineError>;
+
+    /// The proxy itself if it is one of this process, for what only such a one can tell: its counters,
+    /// and on which connections a toxic acts.
+    fn embedded(&self) -> Option<&Arc<EmbeddedProxy>> {
+        None
+    }
 
     /// Takes the proxy away, and returns when its port refuses connections.
     ///

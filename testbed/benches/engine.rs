@@ -7,6 +7,7 @@
 //! SimPy needs python3 with the package `simpy`. Without it the comparison is skipped, loudly;
 //! `WINDTUNNEL_REQUIRE=1` makes that an error.
 
+use faults::EngineChoice;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use std::process::Command;
@@ -73,7 +74,12 @@ fn engine() -> Measured {
     );
     let plan = load("mmc", &text, &Overrides::default()).expect("the model is a valid file");
     let out = tempfile::tempdir().expect("a temporary folder");
-    let options = RunOptions { out: out.path().to_owned(), listen: Listen::Off, quiet: true };
+    let options = RunOptions {
+        out: out.path().to_owned(),
+        listen: Listen::Off,
+        faults: EngineChoice::Embedded,
+        quiet: true,
+    };
     let begin = cpu_seconds();
     let finished = run(&plan, &text, &options, Interrupt::default()).expect("the run ends");
     let cpu = cpu_seconds() - begin;

@@ -116,6 +116,11 @@ impl Backend {
         self.engine.injected()
     }
 
+    /// What is wrong with it on purpose now; see [`Service::faults`](testbed_core::service::Service::faults).
+    pub fn faults(&self) -> Vec<String> {
+        self.engine.faults()
+    }
+
     /// Makes these, and no others, the slow starts that are on, by name. One that was on already goes
     /// on.
     pub fn set_slow_starts(&self, starts: &[(String, SlowStart)]) {

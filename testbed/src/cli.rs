@@ -2,6 +2,7 @@
 
 use crate::experiment::file::Mode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use faults::EngineChoice;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use testbed_core::distribution::Distribution;
@@ -60,6 +61,11 @@ pub struct RunArgs {
     /// runs, off for virtual ones
     #[arg(long, value_name = "ADDR", value_parser = listen)]
     pub listen: Option<Listen>,
+    /// What does the network faults of a live run: `embedded` proxies, a Toxiproxy at a URL such as
+    /// http://127.0.0.1:8474, `none`, or `auto`: the Toxiproxy of TOXIPROXY_URL if it answers, else
+    /// embedded
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub faults: EngineChoice,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,

@@ -62,6 +62,7 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
     let options = RunOptions {
         out: args.out.clone(),
         listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
+        faults: args.faults.clone(),
         quiet: args.quiet,
     };
     let interrupt = watch_signals()?;

@@ -7,7 +7,7 @@ use crate::drive::shell::{Ending, Shell};
 use crate::drive::sim::Sim;
 use crate::drive::world::{Signal, WorldError};
 use crate::experiment::file::{Mode, Waits};
-use crate::experiment::plan::Plan;
+use crate::experiment::plan::{Action, FaultPlan, Plan};
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
@@ -18,6 +18,8 @@ use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
 use crate::watch::view::View;
 use crate::watch::waits::WaitLog;
+use faults::engine::{Resolved, TOXIPROXY_URL};
+use faults::{Engine, EngineChoice, EngineError, EngineInfo, Toxic};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +34,8 @@ pub struct RunOptions {
     pub out: PathBuf,
     /// Where to serve metrics.
     pub listen: Listen,
+    /// What does the faults of a live run.
+    pub faults: EngineChoice,
     /// No progress.
     pub quiet: bool,
 }
@@ -50,6 +54,15 @@ pub enum RunError {
     /// Metrics cannot be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The faults cannot be had as they were asked for.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Network faults are asked for, and no engine.
+    #[error(
+        "fault `{0}` is one of the network, and `--faults none` leaves out the proxy; choose \
+         another engine, or another file"
+    )]
+    NoProxy(String),
     /// The world broke.
     #[error(transparent)]
     World(#[from] WorldError),
@@ -116,6 +129,7 @@ pub fn run(
     options: &RunOptions,
     interrupt: Interrupt,
 ) -> Result<Finished, RunError> {
+    let engine = engine(plan, options)?;
     let prometheus = Prometheus::new(&labels(plan));
     let _server = match options.listen {
         Listen::Off => None,
@@ -132,8 +146,8 @@ pub fn run(
         move |source| RunError::RunDir { path, source }
     };
     let run_dir = RunDir::create(&options.out, &plan.name).map_err(failed(&options.out))?;
-    describe(&run_dir, plan, text).map_err(failed(run_dir.path()))?;
-    let outcome = watched(plan, &run_dir, options, prometheus, interrupt)?;
+    describe(&run_dir, plan, &engine, text).map_err(failed(run_dir.path()))?;
+    let outcome = watched(plan, &run_dir, options, prometheus, (&engine, interrupt))?;
     let finished = Finished { outcome, run_dir: run_dir.path().to_owned() };
     conclude(&run_dir, plan, &finished).map_err(failed(run_dir.path()))?;
     Ok(finished)
@@ -150,14 +164,55 @@ fn labels(plan: &Plan) -> RunLabels {
     }
 }
 
-/// What is known before the first request.
-fn describe(run_dir: &RunDir, plan: &Plan, text: &str) -> io::Result<()> {
-    let engine = match plan.mode {
-        Mode::Virtual => "virtual",
-        Mode::Live => "embedded",
+/// What does a run's faults.
+enum FaultEngine {
+    /// The simulation.
+    Virtual,
+    /// Proxies.
+    Live(Engine),
+    /// Nothing: clients connect to backends themselves.
+    None,
+}
+
+impl FaultEngine {
+    fn info(&self) -> EngineInfo {
+        let own = |name| EngineInfo { name, version: env!("CARGO_PKG_VERSION").to_owned() };
+        match self {
+            Self::Virtual => own("virtual"),
+            Self::Live(engine) => engine.info(),
+            Self::None => own("none"),
+        }
+    }
+}
+
+/// The engine that was chosen, once it is known that it can do all faults of the plan.
+fn engine(plan: &Plan, options: &RunOptions) -> Result<FaultEngine, RunError> {
+    if plan.mode == Mode::Virtual {
+        return Ok(FaultEngine::Virtual);
+    }
+    let variable = std::env::var(TOXIPROXY_URL).ok();
+    let Resolved { engine, notice } = options.faults.resolve(variable.as_deref())?;
+    if let Some(notice) = notice {
+        say::err(&format!("note: {notice}"));
+    }
+    let Some(engine) = engine else {
+        let of_network = |action: &Action| matches!(action, Action::Toxic(_) | Action::Down);
+        let fault = plan.faults.iter().find(|fault| of_network(&fault.action));
+        let refuse = |fault: &FaultPlan| Err(RunError::NoProxy(fault.name.clone()));
+        return fault.map_or(Ok(FaultEngine::None), refuse);
     };
+    for FaultPlan { name, action, .. } in &plan.faults {
+        if let Action::Toxic(toxic) = action {
+            engine.check(&Toxic { name: Some(name.clone()), ..toxic.clone() })?;
+        }
+    }
+    Ok(FaultEngine::Live(engine))
+}
+
+/// What is known before the first request.
+fn describe(run_dir: &RunDir, plan: &Plan, engine: &FaultEngine, text: &str) -> io::Result<()> {
     run_dir.write("experiment.yaml", text)?;
-    run_dir.write("manifest.json", pretty(&Manifest::new(plan, engine))?)?;
+    run_dir.write("manifest.json", pretty(&Manifest::new(plan, &engine.info()))?)?;
     run_dir.write("resolved.yaml", resolved(plan)?)
 }
 
@@ -175,7 +230,7 @@ fn watched(
     run_dir: &RunDir,
     options: &RunOptions,
     mut prometheus: Prometheus,
-    interrupt: Interrupt,
+    (engine, interrupt): (&FaultEngine, Interrupt),
 ) -> Result<Outcome, RunError> {
     let failed = |source| RunError::RunDir { path: run_dir.path().to_owned(), source };
     let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
@@ -184,7 +239,8 @@ fn watched(
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
     let mut view = (!options.quiet).then(|| View::new(live, &labels(plan).arms, plan.length()));
     let served = (options.listen != Listen::Off).then_some(&mut prometheus);
-    let ran = drive(plan, (&mut recorder, &mut journal, &mut waits, served, &mut view), interrupt);
+    let observers = (&mut recorder, &mut journal, &mut waits, served, &mut view);
+    let ran = drive(plan, engine, observers, interrupt);
     drop(view);
     let store = recorder.finish().map_err(failed);
     journal.finish().map_err(failed)?;
@@ -205,17 +261,23 @@ fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Wri
 }
 
 /// The one place that knows both worlds.
-fn drive(plan: &Plan, observer: impl Observer, interrupt: Interrupt) -> Result<Ending, WorldError> {
+fn drive(
+    plan: &Plan,
+    engine: &FaultEngine,
+    observer: impl Observer,
+    interrupt: Interrupt,
+) -> Result<Ending, WorldError> {
     let streams = Streams::new(plan.seed);
-    match plan.mode {
-        Mode::Virtual => {
-            Shell::new(plan, Sim::new(&plan.arms, &streams, interrupt), observer).run()
+    let engine = match engine {
+        FaultEngine::Virtual => {
+            let sim = Sim::new(&plan.arms, &streams, interrupt);
+            return Shell::new(plan, sim, observer).run();
         }
-        Mode::Live => {
-            let live = Live::start(&plan.arms, &streams, interrupt)?;
-            Shell::new(plan, live, observer).run()
-        }
-    }
+        FaultEngine::Live(engine) => Some(engine),
+        FaultEngine::None => None,
+    };
+    let live = Live::start(&plan.arms, engine, &streams, interrupt)?;
+    Shell::new(plan, live, observer).run()
 }
 
 fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The run directory: everything that a run leaves behind, written as it goes.
 
 use crate::experiment::plan::Plan;
+use faults::EngineInfo;
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -23,6 +24,7 @@ pub struct Manifest<'a> {
     mode: &'static str,
     seed: u64,
     engine: &'static str,
+    engine_version: &'a str,
     started: String,
     os: &'static str,
     arch: &'static str,
@@ -73,14 +75,15 @@ impl RunDir {
 
 impl<'a> Manifest<'a> {
     /// The manifest of a run that starts now, with `engine` between clients and backends.
-    pub fn new(plan: &'a Plan, engine: &'static str) -> Self {
+    pub fn new(plan: &'a Plan, engine: &'a EngineInfo) -> Self {
         Self {
             program: "windtunnel",
             version: env!("CARGO_PKG_VERSION"),
             experiment: &plan.name,
             mode: plan.mode.name(),
             seed: plan.seed,
-            engine,
+            engine: engine.name,
+            engine_version: &engine.version,
             started: utc(unix_seconds()),
             os: std::env::consts::OS,
             arch: std::env::consts::ARCH,

@@ -16,4 +16,12 @@ pub struct Tally {
 impl Tally {
     /// Nothing was done.
     pub const NOTHING: Self = Self { dropped: 0, links_hit: 0, aborts: 0, resets: 0 };
+
+    /// Adds another's numbers.
+    pub const fn add(&mut self, other: Self) {
+        self.dropped += other.dropped;
+        self.links_hit += other.links_hit;
+        self.aborts += other.aborts;
+        self.resets += other.resets;
+    }
 }

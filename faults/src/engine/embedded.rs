@@ -7,6 +7,7 @@ use crate::control::ProxyFaults;
 use crate::proxy::EmbeddedProxy;
 use crate::toxic::Toxic;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use testbed_clock::Timer;
 use testbed_core::rng::Streams;
 use tokio::runtime::Handle;
@@ -25,7 +26,7 @@ pub struct EmbeddedHost {
 /// An embedded proxy, driven from outside of tokio.
 #[derive(Debug)]
 pub struct EmbeddedControl {
-    proxy: EmbeddedProxy,
+    proxy: Arc<EmbeddedProxy>,
     runtime: Handle,
 }
 
@@ -43,12 +44,8 @@ impl EmbeddedControl {
         let start = EmbeddedProxy::start(any_port, upstream, timer, streams, arm);
         let proxy = host.runtime.block_on(start);
         let failed = |error| EngineError::failed(format!("start proxy `{arm}`"), error);
-        Ok(Self { proxy: proxy.map_err(failed)?, runtime: host.runtime.clone() })
-    }
-
-    /// The proxy, for what only it can tell: its counters.
-    pub const fn proxy(&self) -> &EmbeddedProxy {
-        &self.proxy
+        let proxy = Arc::new(proxy.map_err(failed)?);
+        Ok(Self { proxy, runtime: host.runtime.clone() })
     }
 }
 
@@ -88,6 +85,10 @@ impl FaultControl for EmbeddedControl {
     /// Always `None`: the proxy is a part of this process and goes with it.
     fn failure(&self) -> Option<EngineError> {
         None
+    }
+
+    fn embedded(&self) -> Option<&Arc<EmbeddedProxy>> {
+        Some(&self.proxy)
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

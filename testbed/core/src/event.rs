@@ -8,9 +8,25 @@ use crate::control::Update;
 use crate::download::Change;
 use crate::limit::Waiter;
 use crate::request::{Arm, Arrival, Sample, Served};
+use crate::service::Counts;
 use crate::time::Nanos;
 use crate::vitals::Vitals;
 use crate::wait::{Wait, WaitEnd};
+
+/// What toxics have done to the links of an arm since the run began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Network {
+    /// Links that were opened: two a connection, one for each direction.
+    pub links: u64,
+    /// Those of them that a toxic has acted on.
+    pub links_hit: u64,
+    /// Bytes that came in and were not passed on.
+    pub dropped: u64,
+    /// Links that a toxic closed.
+    pub aborts: u64,
+    /// Links that a toxic reset.
+    pub resets: u64,
+}
 
 /// One change of state. Its instant is passed beside it.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +150,31 @@ pub enum Event<'a> {
         arm: Arm,
         /// From the first planned arrival to the last end.
         makespan: Nanos,
+    },
+    /// What a rule about single requests has done so far, taken at each sampling instant.
+    Injected {
+        /// Where.
+        arm: Arm,
+        /// The fault's name in the experiment file.
+        name: &'a str,
+        /// How often, and to how many at present.
+        counts: Counts,
+    },
+    /// What toxics have done so far, taken at each sampling instant where the engine can tell.
+    Network {
+        /// Where.
+        arm: Arm,
+        /// How often.
+        network: Network,
+    },
+    /// The run is over, and its faults are off: what the fault engine and the backend themselves say.
+    Healed {
+        /// Where.
+        arm: Arm,
+        /// Whether the proxy is up.
+        up: bool,
+        /// The names of faults that are still there; none, unless something is broken.
+        left: &'a [String],
     },
     /// The state of the backend, taken at each sampling instant.
     Backend {

@@ -87,6 +87,11 @@ impl Engine {
         state.service.injected().map(|(name, counts)| (name.to_owned(), counts)).collect()
     }
 
+    /// What is wrong with the model on purpose.
+    pub(super) fn faults(&self) -> Vec<String> {
+        self.lock().service.faults()
+    }
+
     /// Replaces the slow starts.
     pub(super) fn set_slow_starts(&self, starts: &[(String, SlowStart)]) {
         self.change(|state, now| state.service.set_slow_starts(now, starts));

@@ -5,23 +5,24 @@
 //! at which there is something to do, which is as precise as the system's timers. Everything that
 //! has a socket runs on tokio.
 
+mod arm;
 mod transfers;
 
 use super::interrupt::Interrupt;
-use super::world::{ArmFaults, GivenUp, Step, World, WorldError};
-use crate::backend::Backend;
-use crate::client::{Client, Local, Reply};
-use crate::experiment::file::Classify;
+use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Step, World, WorldError};
+use crate::client::{Local, Reply};
 use crate::experiment::plan::ArmPlan;
-use faults::proxy::EmbeddedProxy;
+use arm::LiveArm;
+use faults::Engine;
+use faults::engine::EmbeddedHost;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
 use testbed_core::download::{Command, Progress, TransferId};
+use testbed_core::event::Network;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Arm, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
@@ -31,7 +32,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 use transfers::Transfers;
 
-/// How often the shell's thread looks for signals while nothing happens.
+/// How often the shell's thread looks for signals while nothing happens, and after the fault engine.
 const LOOK_FOR_SIGNALS: Nanos = Nanos::from_millis(50);
 /// How long tasks may take to end when the world is closed.
 const CLOSING: Duration = Duration::from_millis(200);
@@ -49,16 +50,11 @@ pub struct Live {
     back: Receiver<Back>,
     send_back: Sender<Back>,
     interrupt: Interrupt,
+    /// When the engine is looked after next.
+    next_look: Time,
     /// Whether an answer is to be looked for before the time is: what is always due must not keep
     /// the other from ever being seen.
     answers_first: bool,
-}
-
-struct LiveArm {
-    backend: Backend,
-    proxy: Arc<EmbeddedProxy>,
-    client: Client,
-    classify: Classify,
 }
 
 /// A request that has not come back, and the task that waits for it.
@@ -84,12 +80,15 @@ enum What {
 }
 
 impl Live {
-    /// Starts a backend and a proxy for each arm, on free ports of loopback.
+    /// Starts a backend for each arm on a free port of loopback, and a proxy in front of it if there
+    /// is an engine.
     ///
     /// # Errors
-    /// When the system does not give the sockets or threads that it takes.
+    /// When the system does not give the sockets or threads that it takes, or the engine does not
+    /// make a proxy.
     pub fn start(
         arms: &[ArmPlan],
+        engine: Option<&Engine>,
         streams: &Streams,
         interrupt: Interrupt,
     ) -> Result<Self, WorldError> {
@@ -98,9 +97,9 @@ impl Live {
         let timer = Timer::start(clock);
         let runtime = Builder::new_multi_thread().enable_io().thread_name("windtunnel-io").build();
         let runtime = runtime.map_err(failed("cannot start tokio"))?;
-        let start = |arm| runtime.block_on(LiveArm::start(arm, streams, &timer));
-        let arms = arms.iter().map(start).collect::<io::Result<Vec<_>>>();
-        let arms = arms.map_err(failed("cannot start a backend and its proxy"))?;
+        let host = EmbeddedHost { runtime: runtime.handle().clone(), timer, streams: *streams };
+        let start = |arm| LiveArm::start(arm, engine, &host);
+        let arms = arms.iter().map(start).collect::<Result<Vec<_>, _>>()?;
         let (send_back, back) = channel();
         Ok(Self {
             clock,
@@ -113,6 +112,7 @@ impl Live {
             back,
             send_back,
             interrupt,
+            next_look: Time::ZERO,
             answers_first: false,
         })
     }
@@ -124,6 +124,16 @@ impl Live {
 
     fn since_origin(&self, at: Time) -> Time {
         Time::ZERO.after(at.since(self.origin))
+    }
+
+    /// Ends the run once a proxy has failed by itself: what follows would be without its faults.
+    fn look_after_engine(&mut self, now: Time) -> Result<(), WorldError> {
+        if now < self.next_look {
+            return Ok(());
+        }
+        self.next_look = now.after(LOOK_FOR_SIGNALS);
+        let failure = self.arms.iter().find_map(LiveArm::failure);
+        failure.map_or(Ok(()), |failure| Err(failure.into()))
     }
 
     /// What came back, as the shell takes it; `None` if nobody waits for it any more.
@@ -162,7 +172,7 @@ impl World for Live {
     fn send(&mut self, arm: Arm, ticket: Ticket) {
         let Some(runtime) = &self.runtime else { return };
         let state = &self.arms[arm.index()];
-        let (client, proxy) = (state.client.clone(), Arc::clone(&state.proxy));
+        let (client, proxy) = (state.client.clone(), state.proxy.clone());
         let classify = state.classify.clone();
         let (clock, send_back) = (self.clock, self.send_back.clone());
         let (attempt, class) = (ticket.arrival.attempt(), ticket.arrival.class);
@@ -171,7 +181,7 @@ impl World for Live {
         let task = runtime.spawn(async move {
             let sent = clock.now();
             let reply = client.attempt(attempt, class, &local).await;
-            let hit = hit(&proxy, &local);
+            let hit = proxy.hit(&local);
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
             let Reply { bytes, served, retry_after, .. } = reply;
             let end = clock.now();
@@ -186,7 +196,7 @@ impl World for Live {
 
     fn give_up(&mut self, arm: Arm, attempt: Attempt) -> Option<GivenUp> {
         let Outstanding { ticket, task, local } = self.outstanding.remove(&(arm, attempt))?;
-        let hit = hit(&self.arms[arm.index()].proxy, &local);
+        let hit = self.arms[arm.index()].proxy.hit(&local);
         task.abort();
         Some(GivenUp { ticket, hit })
     }
@@ -215,6 +225,7 @@ impl World for Live {
                 return Ok(step);
             }
             let now = self.refresh();
+            self.look_after_engine(now)?;
             if now >= until {
                 self.answers_first = true;
                 return Ok(Step::Reached);
@@ -232,18 +243,8 @@ impl World for Live {
     }
 
     fn set_faults(&mut self, arm: Arm, faults: &ArmFaults) -> Result<(), WorldError> {
-        let state = &self.arms[arm.index()];
-        state.backend.set_hold(faults.hold);
-        state.backend.set_rules(faults.rules.clone());
-        state.backend.set_slow_starts(&faults.slow_starts);
-        state.backend.set_servers(faults.servers);
-        state.backend.set_frozen(faults.frozen);
-        let Some(runtime) = &self.runtime else {
-            return Ok(());
-        };
-        runtime
-            .block_on(state.proxy.set_faults(&faults.proxy))
-            .map_err(failed("the fault proxy did not take its faults"))
+        // Once the world is closed there is nothing left to be wrong.
+        self.arms.get_mut(arm.index()).map_or(Ok(()), |arm| arm.set_faults(faults))
     }
 
     fn feed(&mut self, arm: Arm, feed: Feed) {
@@ -258,45 +259,35 @@ impl World for Live {
         self.arms.get(arm.index()).map_or_else(Vec::new, |arm| arm.backend.injected())
     }
 
-    fn close(&mut self) -> Vec<(Arm, Ticket)> {
+    fn network(&mut self, arm: Arm) -> Option<Network> {
+        self.arms.get(arm.index())?.proxy.network()
+    }
+
+    fn read_back(&mut self, arm: Arm) -> Result<ReadBack, WorldError> {
+        self.arms[arm.index()].read_back()
+    }
+
+    fn close(&mut self) -> Closed {
         self.transfers = Transfers::default();
+        let mut outcome = Ok(());
         if let Some(runtime) = self.runtime.take() {
-            runtime.block_on(async {
-                for arm in self.arms.drain(..) {
-                    arm.proxy.close().await;
-                    arm.backend.close().await;
-                }
-            });
+            for arm in self.arms.drain(..) {
+                let closed = arm.close(&runtime);
+                outcome = outcome.and(closed);
+            }
             runtime.shutdown_timeout(CLOSING);
         }
-        std::mem::take(&mut self.outstanding)
-            .into_iter()
-            .map(|((arm, _), outstanding)| (arm, outstanding.ticket))
-            .collect()
+        let outstanding = std::mem::take(&mut self.outstanding).into_iter();
+        let tickets = outstanding.map(|((arm, _), outstanding)| (arm, outstanding.ticket));
+        Closed { tickets: tickets.collect(), outcome }
     }
 }
 
 impl Drop for Live {
+    /// Whoever wants to know how it went closes it himself.
     fn drop(&mut self) {
-        self.close();
+        drop(self.close());
     }
-}
-
-impl LiveArm {
-    async fn start(arm: &ArmPlan, streams: &Streams, timer: &Timer) -> io::Result<Self> {
-        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-        let backend = Backend::start(any_port, &arm.backend, streams, timer.clone()).await?;
-        let proxy =
-            EmbeddedProxy::start(any_port, backend.addr(), timer.clone(), *streams, &arm.name)
-                .await?;
-        let client = Client::with(proxy.listen_addr(), &arm.client());
-        Ok(Self { backend, proxy: Arc::new(proxy), client, classify: arm.classify() })
-    }
-}
-
-/// Whether a toxic acts on the connection that carries an attempt.
-fn hit(proxy: &EmbeddedProxy, local: &Local) -> Option<bool> {
-    proxy.strikes(*local.get()?)
 }
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {

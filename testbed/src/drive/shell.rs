@@ -11,7 +11,7 @@
 
 use super::calls::Calls;
 use super::timeline::{Change, Timeline};
-use super::world::{ArmFaults, Signal, Step, World, WorldError};
+use super::world::{ArmFaults, Closed, Signal, Step, World, WorldError};
 use crate::experiment::plan::{self, Action, ArmPlan, FaultPlan, Plan};
 use faults::Toxic;
 use std::collections::BTreeSet;
@@ -83,9 +83,9 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         let ran = self.run_phases();
         let now = self.world.now();
         let healed = self.heal(now);
-        self.close(now);
+        let closed = self.close(now);
         let ending = ran?;
-        healed?;
+        healed.and(closed)?;
         Ok(ending)
     }
 
@@ -171,7 +171,20 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             };
             self.observer.on_event(now, &backend);
         }
+        self.count_faults(now);
         self.observer.on_event(now, &Event::Tick);
+    }
+
+    /// What faults have done so far.
+    fn count_faults(&mut self, now: Time) {
+        for arm in self.arms.iter().map(|state| state.arm) {
+            for (name, counts) in self.world.injected(arm) {
+                self.observer.on_event(now, &Event::Injected { arm, name: &name, counts });
+            }
+            if let Some(network) = self.world.network(arm) {
+                self.observer.on_event(now, &Event::Network { arm, network });
+            }
+        }
     }
 
     fn apply_due_changes(&mut self, now: Time) -> Result<(), WorldError> {
@@ -207,16 +220,27 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         Ok(())
     }
 
+    /// Switches off what is on, and has the engine say that it is off, whatever became of the run.
     fn heal(&mut self, now: Time) -> Result<(), WorldError> {
         let still_on = self.faults_on.clone();
-        let outcomes: Vec<_> =
+        let switched: Vec<_> =
             still_on.into_iter().map(|index| self.switch(now, index, false)).collect();
-        outcomes.into_iter().collect()
+        let arms: Vec<_> = self.arms.iter().map(|state| state.arm).collect();
+        let proven: Vec<_> = arms.into_iter().map(|arm| self.prove_healed(now, arm)).collect();
+        switched.into_iter().chain(proven).collect()
     }
 
-    fn close(&mut self, now: Time) {
+    fn prove_healed(&mut self, now: Time, arm: Arm) -> Result<(), WorldError> {
+        let state = self.world.read_back(arm)?;
+        self.observer.on_event(now, &Event::Healed { arm, up: state.up, left: &state.left });
+        let arm = self.plan.arms[arm.index()].name.clone();
+        state.unhealed().map_or(Ok(()), |what| Err(WorldError::NotHealed { arm, what }))
+    }
+
+    fn close(&mut self, now: Time) -> Result<(), WorldError> {
         self.tick(now);
-        for (arm, ticket) in self.world.close() {
+        let Closed { tickets, outcome } = self.world.close();
+        for (arm, ticket) in tickets {
             let cut_off = Answer::without(Outcome::Cancelled, ticket.start, now);
             if let Work::Calls(calls) = &mut self.arms[arm.index()].work {
                 calls.finish(now, ticket, &cut_off, &mut self.observer);
@@ -229,6 +253,7 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             }
         }
         self.observer.on_event(now, &Event::End);
+        outcome
     }
 }
 

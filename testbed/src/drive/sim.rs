@@ -6,10 +6,11 @@
 mod path;
 
 use super::interrupt::Interrupt;
-use super::world::{ArmFaults, GivenUp, Step, World, WorldError};
+use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Step, World, WorldError};
 use crate::experiment::plan::ArmPlan;
 use path::{Back, Path};
 use testbed_core::download::Command;
+use testbed_core::event::Network;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Arm, Attempt, Ticket};
 use testbed_core::rng::Streams;
@@ -115,10 +116,19 @@ impl World for Sim {
         self.paths[arm.index()].injected()
     }
 
-    fn close(&mut self) -> Vec<(Arm, Ticket)> {
+    fn network(&mut self, arm: Arm) -> Option<Network> {
+        Some(self.paths[arm.index()].network())
+    }
+
+    fn read_back(&mut self, arm: Arm) -> Result<ReadBack, WorldError> {
+        Ok(self.paths[arm.index()].read_back())
+    }
+
+    fn close(&mut self) -> Closed {
         let arms = (0u16..).map(Arm);
-        arms.zip(&mut self.paths)
-            .flat_map(|(arm, path)| path.close().into_iter().map(move |ticket| (arm, ticket)))
-            .collect()
+        let of = |(arm, path): (Arm, &mut Path)| {
+            path.close().into_iter().map(move |ticket| (arm, ticket))
+        };
+        Closed { tickets: arms.zip(&mut self.paths).flat_map(of).collect(), outcome: Ok(()) }
     }
 }

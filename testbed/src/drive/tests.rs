@@ -8,6 +8,7 @@ use super::sim::Sim;
 use super::world::{ArmFaults, Step, World};
 use crate::experiment::plan::Plan;
 use crate::experiment::{Overrides, load};
+use faults::Engine;
 use testbed_core::download::Change;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
@@ -63,7 +64,7 @@ fn plan() -> Plan {
     for (index, (kind, outcome)) in CALLS.iter().enumerate() {
         let timeout = if *outcome == Outcome::Timeout { "timeout: 250ms" } else { "" };
         arms += &format!(
-            "  call{index}: {{ controller: {{ fixed: {{ limit: 1 }} }}, admission: {{ {timeout} }} }}\n"
+            "  call{index}: {{ controller: {{ fixed: {{ limit: 1 }} }}, client: {{ {timeout} }} }}\n"
         );
         faults +=
             &format!("- {{ name: c{index}, arms: [call{index}], backend: {{ {kind} }} }} }}\n");
@@ -129,7 +130,8 @@ fn the_same_plan_gives_the_same_ends_in_both_worlds_and_live_none_is_early() {
     let plan = plan();
     let streams = Streams::new(plan.seed);
     let simulated = Story::of(Sim::new(&plan.arms, &streams, Interrupt::default()), &plan);
-    let real = Live::start(&plan.arms, &streams, Interrupt::default()).unwrap();
+    let real =
+        Live::start(&plan.arms, Some(&Engine::embedded()), &streams, Interrupt::default()).unwrap();
     let real = Story::of(real, &plan);
     for (arm, (kind, outcome)) in CALLS.iter().enumerate() {
         let [simulated, real] = [&simulated.calls[arm], &real.calls[arm]];
@@ -186,5 +188,10 @@ fn both_worlds_tell_what_was_injected() {
     let (arms, streams) = (&plan.arms[..1], Streams::new(1));
     let expected = [("storm".to_owned(), Counts { injected: 1, overflow: 0, active: 0 })];
     assert_eq!(counted(Sim::new(arms, &streams, Interrupt::default())), expected);
-    assert_eq!(counted(Live::start(arms, &streams, Interrupt::default()).unwrap()), expected);
+    assert_eq!(
+        counted(
+            Live::start(arms, Some(&Engine::embedded()), &streams, Interrupt::default()).unwrap()
+        ),
+        expected
+    );
 }

@@ -1,6 +1,9 @@
 //! The world an experiment runs in: its time, and the way to the backend and back.
 
+use faults::EngineError;
+use faults::engine::ProxyState;
 use testbed_core::download::{Command, Progress, TransferId};
+use testbed_core::event::Network;
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::request::{Answer, Arm, Attempt, Ticket};
 use testbed_core::service::{BackendState, Counts, Rule, SlowStart};
@@ -60,6 +63,32 @@ pub struct GivenUp {
     pub hit: Option<bool>,
 }
 
+/// What the fault engine and the backend themselves say of an arm's faults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadBack {
+    /// Whether the proxy is up.
+    pub up: bool,
+    /// The names of faults that are there: toxics, rules, and what else is wrong with the backend.
+    pub left: Vec<String>,
+}
+
+impl ReadBack {
+    /// A proxy's state, if there is a proxy, and what is wrong with the backend.
+    pub fn new(proxy: Option<ProxyState>, backend: Vec<String>) -> Self {
+        let up = proxy.as_ref().is_none_or(|proxy| proxy.enabled);
+        let toxics = proxy.into_iter().flat_map(|proxy| proxy.toxics);
+        Self { up, left: toxics.map(|toxic| toxic.name).chain(backend).collect() }
+    }
+
+    /// What is still there, in words; `None` if nothing is.
+    pub fn unhealed(&self) -> Option<String> {
+        let down = (!self.up).then_some("the proxy is down");
+        let left = self.left.iter().map(String::as_str);
+        let all: Vec<_> = down.into_iter().chain(left).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
 /// Who asked a run to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
@@ -83,6 +112,17 @@ pub enum WorldError {
         /// How many events have happened there.
         events: u64,
     },
+    /// The fault engine did not do what it was to do, or has died.
+    #[error("the fault engine failed: {0}")]
+    Engine(#[from] EngineError),
+    /// A fault is still there at the end of the run.
+    #[error("faults of arm `{arm}` are not healed: {what}")]
+    NotHealed {
+        /// The arm's name.
+        arm: String,
+        /// What is still there.
+        what: String,
+    },
     /// A part of the live world could not be set up or has died.
     #[error("{what}: {source}")]
     Io {
@@ -91,6 +131,15 @@ pub enum WorldError {
         /// The system's answer.
         source: std::io::Error,
     },
+}
+
+/// What is left when a world is closed.
+#[derive(Debug)]
+pub struct Closed {
+    /// The tickets of requests that did not come back.
+    pub tickets: Vec<(Arm, Ticket)>,
+    /// Whether everything is closed.
+    pub outcome: Result<(), WorldError>,
 }
 
 /// Time and the way to the backends. The shell is written once over this; [`Sim`](super::sim::Sim)
@@ -130,6 +179,15 @@ pub trait World {
     /// fault. Nothing once the world is closed.
     fn injected(&mut self, arm: Arm) -> Vec<(String, Counts)>;
 
-    /// Closes everything, and gives back the tickets of requests that did not come back.
-    fn close(&mut self) -> Vec<(Arm, Ticket)>;
+    /// What toxics have done to an arm's links so far; `None` where the engine cannot tell.
+    fn network(&mut self, arm: Arm) -> Option<Network>;
+
+    /// What the fault engine and the backend themselves say of an arm's faults.
+    ///
+    /// # Errors
+    /// When they do not say it.
+    fn read_back(&mut self, arm: Arm) -> Result<ReadBack, WorldError>;
+
+    /// Closes everything. The tickets of requests that did not come back, and whether all is closed.
+    fn close(&mut self) -> Closed;
 }

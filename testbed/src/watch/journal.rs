@@ -10,7 +10,7 @@ use testbed_core::observe::Observer;
 use testbed_core::time::Time;
 use testbed_core::vitals::Vitals;
 
-/// An observer that appends phases, faults, controller updates and ends of inputs to a file.
+/// An observer that appends phases, faults and their healing, controller updates and ends of inputs to a file.
 pub struct Journal<W: Write> {
     arms: Vec<String>,
     out: W,
@@ -53,6 +53,11 @@ enum What<'a> {
     InputDone {
         arm: &'a str,
         makespan_ns: u64,
+    },
+    Healed {
+        arm: &'a str,
+        up: bool,
+        left: &'a [String],
     },
     End,
 }
@@ -128,6 +133,9 @@ impl<W: Write> Observer for Journal<W> {
             Event::InputDone { arm, makespan } => {
                 What::InputDone { arm: &self.arms[arm.index()], makespan_ns: makespan.get() }
             }
+            Event::Healed { arm, up, left } => {
+                What::Healed { arm: &self.arms[arm.index()], up, left }
+            }
             Event::End => What::End,
             Event::Tick => {
                 if self.live {
@@ -144,6 +152,8 @@ impl<W: Write> Observer for Journal<W> {
             | Event::Asked { .. }
             | Event::WaitEnded { .. }
             | Event::Limiter { .. }
+            | Event::Injected { .. }
+            | Event::Network { .. }
             | Event::Backend { .. } => return,
         };
         let written = write(&mut self.out, now, what);

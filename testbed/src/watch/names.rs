@@ -135,6 +135,23 @@ metrics! {
     QUEUED: Gauge "windtunnel_backend_queued_requests" ["arm"]
         "Requests inside the backend that wait for a server.";
 
+    INJECTED: Counter "windtunnel_fault_injected_total" ["arm", "fault"]
+        "Requests that an HTTP fault has hit.";
+    OVERFLOW: Counter "windtunnel_fault_overflow_total" ["arm", "fault"]
+        "Requests that an HTTP fault let pass because max_active others were under it.";
+    UNDER_FAULT: Gauge "windtunnel_fault_active_requests" ["arm", "fault"]
+        "Requests that are under an HTTP fault now: arrived, and their answers not over.";
+    LINKS: Counter "windtunnel_network_links_total" ["arm"]
+        "Links that were opened, one for each direction of a connection.";
+    LINKS_HIT: Counter "windtunnel_network_links_hit_total" ["arm"]
+        "Links that a toxic has acted on.";
+    DROPPED: Counter "windtunnel_network_dropped_bytes_total" ["arm"]
+        "Bytes that came into the network and were not passed on.";
+    ABORTS: Counter "windtunnel_network_aborts_total" ["arm"]
+        "Links that a toxic closed.";
+    RESETS: Counter "windtunnel_network_resets_total" ["arm"]
+        "Links that a toxic reset.";
+
     WAIT_ENDS: Counter "windtunnel_wait_ends_total" ["arm", "outcome"]
         "Waits for tokens that ended; outcome is granted, cancelled, or cut_off by the run's end.";
     OVERTAKES: Counter "windtunnel_overtakes_total" ["arm"]

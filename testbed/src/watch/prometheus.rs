@@ -3,6 +3,7 @@
 mod arm;
 mod children;
 mod controller;
+mod faults;
 mod limiter;
 mod named;
 mod transfers;
@@ -193,6 +194,9 @@ impl Observer for Prometheus {
             }
             Event::Phase { index, .. } => self.enter_phase(Some(index)),
             Event::Fault { index, on, .. } => self.faults[index].switch(on),
+            Event::Injected { arm, name, counts } => self.arm(arm).faults.injected(name, counts),
+            Event::Network { arm, ref network } => self.arm(arm).faults.network(network),
+            Event::Healed { .. } => {}
             Event::Tick => self.sample(now),
             Event::End => {
                 self.sample(now);

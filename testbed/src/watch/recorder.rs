@@ -2,6 +2,7 @@
 
 mod calls;
 mod downloads;
+mod faults;
 mod sheet;
 
 use super::series::{self, LIMIT, MAKESPAN, PerRequest, Sampled, WINDOW};
@@ -9,6 +10,7 @@ use super::store::{Interval, Store};
 use crate::experiment::plan::{ArmPlan, Work};
 use calls::{CallsFold, End};
 use downloads::DownloadsFold;
+use faults::FaultsFold;
 use sheet::Sheet;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -24,6 +26,7 @@ use testbed_core::vitals::Vitals;
 pub struct Recorder<W: Write> {
     sheet: Sheet<W>,
     folds: Vec<Fold>,
+    faults: Vec<FaultsFold>,
     vital_names: BTreeMap<&'static str, Rc<str>>,
     live: bool,
     last_tick: Time,
@@ -51,6 +54,7 @@ impl<W: Write> Recorder<W> {
         Self {
             sheet: Sheet::new(names, out),
             folds: arms.iter().map(Fold::new).collect(),
+            faults: arms.iter().map(|_| FaultsFold::default()).collect(),
             vital_names: BTreeMap::new(),
             live,
             last_tick: Time::ZERO,
@@ -98,6 +102,9 @@ impl<W: Write> Recorder<W> {
                 Fold::Calls(calls) => calls.tick(self.last_tick, now, arm, &mut self.sheet),
                 Fold::Downloads(all) => all.tick(self.last_tick, now, arm, &mut self.sheet),
             }
+        }
+        for (arm, faults) in self.faults.iter_mut().enumerate() {
+            faults.tick(now, arm, &mut self.sheet);
         }
         self.last_tick = now;
         self.sheet.store.reach(now);
@@ -185,7 +192,9 @@ impl<W: Write> Observer for Recorder<W> {
                 self.backend(now, arm, levels);
             }
             Event::Phase { .. } => self.sheet.store.begin_phase(now),
-            Event::Fault { .. } => {}
+            Event::Injected { arm, counts, .. } => self.faults[arm.index()].injected(counts),
+            Event::Network { arm, network } => self.faults[arm.index()].network(network),
+            Event::Fault { .. } | Event::Healed { .. } => {}
             Event::Tick => self.tick(now),
             Event::End => self.end(now),
         }

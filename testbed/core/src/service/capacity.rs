@@ -23,6 +23,17 @@ impl<J> Service<J> {
         }
     }
 
+    /// What is wrong with it on purpose now: the names of rules and of slow starts, and `hold`,
+    /// `servers` and `freeze`.
+    pub fn faults(&self) -> Vec<String> {
+        let rules = self.rules().iter().map(|rule| rule.name.as_str());
+        let held = self.hold().is_some().then_some("hold");
+        let fewer = (self.servers != self.config.servers).then_some("servers");
+        let frozen = self.frozen_at.is_some().then_some("freeze");
+        let others = [held, fewer, frozen].into_iter().flatten();
+        rules.chain(self.slow_starts()).chain(others).map(str::to_owned).collect()
+    }
+
     fn thaw(&mut self, now: Time, since: Time) {
         let stood = now.since(since);
         let departures = std::mem::take(&mut self.departures).into_vec();

@@ -60,6 +60,11 @@ impl<J> Service<J> {
         }
     }
 
+    /// The names of slow starts that are on.
+    pub(super) fn slow_starts(&self) -> impl Iterator<Item = &str> {
+        self.warming.iter().map(|warm| warm.name.as_str())
+    }
+
     /// What service that begins at `now` takes times.
     pub(super) fn slowdown(&self, now: Time) -> f64 {
         let speeds = self.warming.iter().map(|warm| warm.start.speed(now.since(warm.since)));

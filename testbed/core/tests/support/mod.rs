@@ -55,6 +55,9 @@ impl Observer for Ledger {
             | Event::WaitEnded { .. }
             | Event::Transfer { .. }
             | Event::Limiter { .. }
+            | Event::Injected { .. }
+            | Event::Network { .. }
+            | Event::Healed { .. }
             | Event::Backend { .. }
             | Event::Phase { .. }
             | Event::Fault { .. }

@@ -9,17 +9,19 @@ mod answer;
 mod connection;
 mod transfers;
 
-use super::super::world::{ArmFaults, GivenUp};
+use super::super::world::{ArmFaults, GivenUp, ReadBack};
 use crate::backend::FILE_PATH;
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
 use answer::Harmed;
 use connection::{Cargo, Connection};
-use faults::{Chain, Item, Payload, ProxyFaults, Stream, link_rng};
+use faults::engine::ProxyState;
+use faults::{Chain, Item, Payload, ProxyFaults, Stream, Tally, link_rng};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use testbed_core::client::Connections;
 use testbed_core::download::{Progress, TransferId};
+use testbed_core::event::Network;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
@@ -77,6 +79,8 @@ pub(super) struct Path {
     /// Places of connections that were closed.
     free: Vec<usize>,
     opened: u64,
+    /// What toxics have done to links, as of the last look.
+    tally: Tally,
     /// The connections of transfers.
     transfers: BTreeMap<TransferId, usize>,
     /// When something may move on a link. Entries may be stale; the link knows better.
@@ -100,6 +104,7 @@ impl Path {
             idle: Vec::new(),
             free: Vec::new(),
             opened: 0,
+            tally: Tally::NOTHING,
             transfers: BTreeMap::new(),
             moves: BinaryHeap::new(),
             known: BTreeMap::new(),
@@ -230,6 +235,20 @@ impl Path {
         self.service.injected().map(|(name, counts)| (name.to_owned(), counts)).collect()
     }
 
+    /// What toxics have done to its links so far.
+    pub(super) fn network(&mut self) -> Network {
+        for connection in &mut self.connections {
+            self.tally.add(connection.take_tally());
+        }
+        let Tally { dropped, links_hit, aborts, resets } = self.tally;
+        Network { links: 2 * self.opened, links_hit, dropped, aborts, resets }
+    }
+
+    pub(super) fn read_back(&self) -> ReadBack {
+        let proxy = ProxyState::of(&self.name, &self.faults);
+        ReadBack::new(Some(proxy), self.service.faults())
+    }
+
     /// Closes everything; the tickets of calls that have not come back.
     pub(super) fn close(&mut self) -> Vec<Ticket> {
         self.service.drain();
@@ -287,8 +306,10 @@ impl Path {
         self.free.clear();
         self.moves.clear();
         self.transfers.clear();
-        let carried = self.connections.drain(..).filter_map(|link| {
+        let tally = &mut self.tally;
+        let carried = self.connections.drain(..).filter_map(|mut link| {
             let hit = link.is_struck();
+            tally.add(link.end());
             Some((link.carries?, hit))
         });
         let carried: Vec<_> = carried.collect();
@@ -302,6 +323,7 @@ impl Path {
             self.free.push(index);
         }
         connection.harmed = None;
+        self.tally.add(connection.end());
         connection.carries.take()
     }
 

@@ -2,6 +2,7 @@
 
 use super::children::Children;
 use super::controller::ControllerMetrics;
+use super::faults::FaultMetrics;
 use super::limiter::LimiterMetrics;
 use super::names;
 use super::transfers::TransferMetrics;
@@ -14,6 +15,7 @@ use testbed_core::time::{Nanos, Time};
 #[derive(Debug)]
 pub(super) struct ArmMetrics {
     pub(super) backend: BackendMetrics,
+    pub(super) faults: FaultMetrics,
     work: WorkMetrics,
 }
 
@@ -33,7 +35,8 @@ impl ArmMetrics {
                 WorkMetrics::Downloads(Box::new(DownloadMetrics::new(children, arm)))
             }
         };
-        Self { backend: BackendMetrics::new(children, arm), work }
+        let faults = FaultMetrics::new(children, arm);
+        Self { backend: BackendMetrics::new(children, arm), faults, work }
     }
 
     pub(super) fn calls(&mut self) -> &mut CallMetrics {

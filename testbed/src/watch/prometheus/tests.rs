@@ -5,8 +5,10 @@ mod limiter;
 use super::*;
 use testbed_core::admission::Admission;
 use testbed_core::control::{ControllerConfig, Update};
+use testbed_core::event::Network;
 use testbed_core::feedback::FeedbackConfig;
 use testbed_core::request::{Answer, Arrival, Outcome, Sample};
+use testbed_core::service::Counts;
 use testbed_core::time::Nanos;
 use testbed_core::vitals::Vitals;
 
@@ -221,12 +223,40 @@ fn the_backend_shows_its_last_sample() {
 }
 
 #[test]
+fn what_faults_have_done_is_counted_on_from_what_was_said_last() {
+    let injected = |injected, active| {
+        let counts = Counts { injected, overflow: 1, active };
+        Event::Injected { arm: ARM, name: "held", counts }
+    };
+    let network = |links| {
+        let network = Network { links, links_hit: 3, dropped: 70, aborts: 2, resets: 1 };
+        Event::Network { arm: ARM, network }
+    };
+    assert_lines(
+        &text_after(&[injected(4, 2), network(8), injected(9, 0), network(10)]),
+        r#"
+        windtunnel_fault_injected_total{arm="double",fault="held"} 9
+        windtunnel_fault_overflow_total{arm="double",fault="held"} 1
+        windtunnel_fault_active_requests{arm="double",fault="held"} 0
+        windtunnel_network_links_total{arm="double"} 10
+        windtunnel_network_links_hit_total{arm="double"} 3
+        windtunnel_network_dropped_bytes_total{arm="double"} 70
+        windtunnel_network_aborts_total{arm="double"} 2
+        windtunnel_network_resets_total{arm="double"} 1
+        "#,
+    );
+}
+
+#[test]
 fn every_name_is_used_with_its_type_and_help() {
     let mut vitals = Vitals::new();
     vitals.push("gradient", 1.0);
     vitals.push("baseline_rtt", 1.0);
     let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens: Some(0.0) };
-    let text = text_after(&[updated(1.0, 1.0, "start", &vitals), looked, limiter::asked(0, 0)]);
+    let counts = Counts::default();
+    let injected = Event::Injected { arm: ARM, name: "held", counts };
+    let updated = updated(1.0, 1.0, "start", &vitals);
+    let text = text_after(&[updated, looked, injected, limiter::asked(0, 0)]);
     for metric in names::ALL {
         let (name, help, kind) = (metric.name, metric.help, metric.kind.name());
         assert_lines(&text, &format!("# HELP {name} {help}\n# TYPE {name} {kind}"));

@@ -75,7 +75,12 @@ impl Board {
                 self.downloads(arm).wait_ended(wait, end, waiting);
             }
             Event::Transfer { arm, change, .. } => self.downloads(arm).changed(change),
-            Event::Limiter { .. } | Event::InputDone { .. } | Event::Backend { .. } => {}
+            Event::Limiter { .. }
+            | Event::InputDone { .. }
+            | Event::Injected { .. }
+            | Event::Network { .. }
+            | Event::Healed { .. }
+            | Event::Backend { .. } => {}
             Event::Phase { name, .. } => return Some(self.enter(name)),
             Event::Fault { name, on, .. } => return Some(self.switch(name, on)),
             Event::Tick => return Some(self.tick()),

@@ -3,7 +3,7 @@
 use super::Chunk;
 use super::answer::Harmed;
 use super::transfers::Transfer;
-use faults::{Chain, Item};
+use faults::{Chain, Item, Tally};
 use testbed_core::request::{Served, Ticket};
 use testbed_core::service::RetryAfter;
 use testbed_core::time::Time;
@@ -61,6 +61,20 @@ impl Connection {
     /// Whether a toxic acts on one of its links now.
     pub(super) fn is_struck(&self) -> bool {
         self.up.is_struck() || self.down.is_struck()
+    }
+
+    /// What toxics have done to its links since the last call.
+    pub(super) fn take_tally(&mut self) -> Tally {
+        let mut tally = self.up.take_tally();
+        tally.add(self.down.take_tally());
+        tally
+    }
+
+    /// Lets go of what its links hold: it is closed. What toxics have done to them since the last call.
+    pub(super) fn end(&mut self) -> Tally {
+        self.up.discard();
+        self.down.discard();
+        self.take_tally()
     }
 
     /// Whether this is the connection of that number, and open.

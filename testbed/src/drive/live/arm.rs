@@ -1,0 +1,120 @@
+//! One arm of the live world: its backend, its proxy, and its clients.
+
+use super::super::world::{ArmFaults, ReadBack, WorldError};
+use super::failed;
+use crate::backend::Backend;
+use crate::client::{Client, Local};
+use crate::experiment::file::Classify;
+use crate::experiment::plan::ArmPlan;
+use faults::engine::EmbeddedHost;
+use faults::{EmbeddedProxy, Engine, EngineError, FaultControl, StreamStats};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use testbed_core::event::Network;
+use tokio::runtime::Runtime;
+
+pub(super) struct LiveArm {
+    pub(super) backend: Backend,
+    /// The proxy's faults; `None` if clients connect to the backend itself.
+    control: Option<Box<dyn FaultControl>>,
+    pub(super) proxy: Proxy,
+    pub(super) client: Client,
+    pub(super) classify: Classify,
+}
+
+/// What is between clients and backend, as far as this process can look into it.
+#[derive(Clone)]
+pub(super) enum Proxy {
+    /// Nothing.
+    None,
+    /// A proxy of this process.
+    Embedded(Arc<EmbeddedProxy>),
+    /// A proxy elsewhere.
+    Remote,
+}
+
+impl LiveArm {
+    pub(super) fn start(
+        arm: &ArmPlan,
+        engine: Option<&Engine>,
+        host: &EmbeddedHost,
+    ) -> Result<Self, WorldError> {
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let start = Backend::start(any_port, &arm.backend, &host.streams, host.timer.clone());
+        let backend = host.runtime.block_on(start).map_err(failed("cannot start a backend"))?;
+        let upstream = backend.addr().to_string();
+        let make = |engine: &Engine| engine.proxy(host, &arm.name, &upstream);
+        let control = engine.map(make).transpose()?;
+        let entrance = match &control {
+            None => backend.addr(),
+            Some(control) => control.address(),
+        };
+        let proxy = Proxy::of(control.as_deref());
+        let client = Client::with(entrance, &arm.client());
+        Ok(Self { backend, control, proxy, client, classify: arm.classify() })
+    }
+
+    pub(super) fn set_faults(&mut self, faults: &ArmFaults) -> Result<(), WorldError> {
+        self.backend.set_hold(faults.hold);
+        self.backend.set_rules(faults.rules.clone());
+        self.backend.set_slow_starts(&faults.slow_starts);
+        self.backend.set_servers(faults.servers);
+        self.backend.set_frozen(faults.frozen);
+        let control = self.control.as_mut();
+        control.map_or(Ok(()), |control| Ok(control.set(&faults.proxy)?))
+    }
+
+    pub(super) fn read_back(&mut self) -> Result<ReadBack, WorldError> {
+        let proxy = self.control.as_mut().map(|control| control.read_back()).transpose()?;
+        Ok(ReadBack::new(proxy, self.backend.faults()))
+    }
+
+    /// What went wrong with the proxy by itself.
+    pub(super) fn failure(&self) -> Option<EngineError> {
+        self.control.as_ref()?.failure()
+    }
+
+    /// Takes the proxy away, and then the backend.
+    pub(super) fn close(self, runtime: &Runtime) -> Result<(), WorldError> {
+        let closed = self.control.map_or(Ok(()), |control| control.close());
+        runtime.block_on(self.backend.close());
+        Ok(closed?)
+    }
+}
+
+impl Proxy {
+    fn of(control: Option<&dyn FaultControl>) -> Self {
+        match control.map(FaultControl::embedded) {
+            None => Self::None,
+            Some(Some(proxy)) => Self::Embedded(Arc::clone(proxy)),
+            Some(None) => Self::Remote,
+        }
+    }
+
+    /// Whether a toxic acts on the connection that carries an attempt; `None` if nobody can tell.
+    pub(super) fn hit(&self, local: &Local) -> Option<bool> {
+        match self {
+            Self::None => Some(false),
+            Self::Embedded(proxy) => proxy.strikes(*local.get()?),
+            Self::Remote => None,
+        }
+    }
+
+    pub(super) fn network(&self) -> Option<Network> {
+        match self {
+            Self::None => Some(Network::default()),
+            Self::Embedded(proxy) => {
+                let stats = proxy.stats();
+                let sum = |of: fn(&StreamStats) -> u64| of(&stats.upstream) + of(&stats.downstream);
+                Some(Network {
+                    links: sum(|stream| stream.links),
+                    links_hit: sum(|stream| stream.links_hit),
+                    dropped: sum(|stream| stream.dropped),
+                    aborts: sum(|stream| stream.aborts),
+                    resets: sum(|stream| stream.resets),
+                })
+            }
+            Self::Remote => None,
+        }
+    }
+}
