@@ -21,11 +21,15 @@ pub mod verdict;
 
 /// Observers: they see every event and change nothing.
 pub mod watch {
+    pub mod exemplars;
     pub mod journal;
     pub mod names;
+    mod occupancy;
+    pub mod openmetrics;
     mod progress;
     pub mod prometheus;
     pub mod recorder;
+    pub mod regime;
     pub mod series;
     pub mod serve;
     pub mod store;

@@ -21,10 +21,12 @@ use crate::watch::waits::WaitLog;
 use faults::engine::{Resolved, TOXIPROXY_URL};
 use faults::{Engine, EngineChoice, EngineError, EngineInfo, Toxic};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use testbed_core::observe::Observer;
 use testbed_core::rng::Streams;
+use testbed_core::time::Nanos;
 use thiserror::Error;
 
 /// How to run a plan.
@@ -134,7 +136,7 @@ pub fn run(
     let _server = match options.listen {
         Listen::Off => None,
         Listen::At(addr) => {
-            let server = MetricsServer::start(addr, prometheus.registry())?;
+            let server = MetricsServer::start(addr, prometheus.registry(), prometheus.exemplars())?;
             if !options.quiet {
                 say::err(&format!("metrics: http://{}/metrics", server.addr()));
             }
@@ -161,7 +163,14 @@ fn labels(plan: &Plan) -> RunLabels {
         arms: plan.arms.iter().map(ArmLabel::from).collect(),
         phases: plan.phases.iter().map(|phase| phase.name.clone()).collect(),
         faults: plan.faults.iter().map(|fault| fault.name.clone()).collect(),
+        deadlines: deadlines(plan),
     }
+}
+
+/// Every length of time at which a client gives up, once.
+fn deadlines(plan: &Plan) -> Vec<Nanos> {
+    let timeouts: BTreeSet<_> = plan.arms.iter().filter_map(|arm| arm.client().timeout).collect();
+    timeouts.into_iter().collect()
 }
 
 /// What does a run's faults.
@@ -233,11 +242,11 @@ fn watched(
     (engine, interrupt): (&FaultEngine, Interrupt),
 ) -> Result<Outcome, RunError> {
     let failed = |source| RunError::RunDir { path: run_dir.path().to_owned(), source };
-    let (arms, live) = (plan.arm_names(), plan.mode == Mode::Live);
+    let (arms, live) = (labels(plan).arms, plan.mode == Mode::Live);
     let mut recorder = Recorder::new(&plan.arms, live, run_dir.open("series.csv").map_err(failed)?);
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
-    let mut view = (!options.quiet).then(|| View::new(live, &labels(plan).arms, plan.length()));
+    let mut view = (!options.quiet).then(|| View::new(live, &arms, plan.length()));
     let served = (options.listen != Listen::Off).then_some(&mut prometheus);
     let observers = (&mut recorder, &mut journal, &mut waits, served, &mut view);
     let ran = drive(plan, engine, observers, interrupt);

@@ -100,6 +100,12 @@ pub trait Law: Default {
     /// A fresh controller. Settings that are out of range are clamped as the original clamps them.
     fn build(&self) -> Self::Controller;
 
+    /// The most that the window can be; `None` if it has no bound. That a law does not climb any
+    /// further at its ceiling is no stall.
+    fn ceiling(&self) -> Option<f64> {
+        None
+    }
+
     /// Settings that an experiment file should not contain.
     fn invalid(&self) -> Vec<Invalid> {
         Vec::new()
@@ -138,6 +144,11 @@ macro_rules! laws {
             /// The inner numbers that the law shows.
             pub const fn vitals(&self) -> &'static [VitalInfo] {
                 match self { $(Self::$Name(_) => <$module::Config as Law>::VITALS,)+ }
+            }
+
+            /// The most that the window can be, if the law has a ceiling.
+            pub fn ceiling(&self) -> Option<f64> {
+                match self { $(Self::$Name(config) => config.ceiling(),)+ }
             }
 
             /// A fresh controller.

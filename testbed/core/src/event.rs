@@ -7,6 +7,7 @@
 use crate::control::Update;
 use crate::download::Change;
 use crate::limit::Waiter;
+use crate::limit::levels::Stock;
 use crate::request::{Arm, Arrival, Sample, Served};
 use crate::service::Counts;
 use crate::time::Nanos;
@@ -143,6 +144,9 @@ pub enum Event<'a> {
         vitals: &'a Vitals,
         /// Tokens of the global level in bytes, negative in debt; `None` without such a limit.
         tokens: Option<f64>,
+        /// Where the tokens of each level came from and went, in the order of
+        /// [`Level::ALL`](crate::limit::Level::ALL); `None` where a level has no limit.
+        stocks: &'a [Option<Stock>; 3],
     },
     /// A finite input has been worked off.
     InputDone {
@@ -202,6 +206,11 @@ pub enum Event<'a> {
         name: &'a str,
         /// On or off.
         on: bool,
+    },
+    /// The world's runtime has run a task that was ready (live); asked for at each sampling instant.
+    Runtime {
+        /// How long the task was ready before it ran.
+        lag: Nanos,
     },
     /// A sampling instant: every interval, and at each phase's end.
     Tick,

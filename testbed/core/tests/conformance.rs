@@ -49,6 +49,8 @@ fn assert_sound(config: &ControllerConfig, law: &dyn Controller) {
     let name = config.name();
     assert!(law.limit() >= 1, "{name}: nothing may go");
     assert!(law.window().is_finite() && law.window() >= 0.0, "{name}: {}", law.window());
+    let ceiling = config.ceiling().unwrap_or(f64::INFINITY);
+    assert!(law.window() <= ceiling, "{name}: {} is above its ceiling", law.window());
     let known: BTreeSet<_> = config.vitals().iter().map(|vital| vital.name).collect();
     let mut seen = BTreeSet::new();
     for vital in &vitals(law) {

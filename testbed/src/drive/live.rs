@@ -6,6 +6,7 @@
 //! has a socket runs on tokio.
 
 mod arm;
+mod probe;
 mod transfers;
 
 use super::interrupt::Interrupt;
@@ -15,6 +16,7 @@ use crate::experiment::plan::ArmPlan;
 use arm::LiveArm;
 use faults::Engine;
 use faults::engine::EmbeddedHost;
+use probe::Probe;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -47,6 +49,7 @@ pub struct Live {
     arms: Vec<LiveArm>,
     outstanding: BTreeMap<(Arm, Attempt), Outstanding>,
     transfers: Transfers,
+    probe: Probe,
     back: Receiver<Back>,
     send_back: Sender<Back>,
     interrupt: Interrupt,
@@ -109,6 +112,7 @@ impl Live {
             arms,
             outstanding: BTreeMap::new(),
             transfers: Transfers::default(),
+            probe: Probe::default(),
             back,
             send_back,
             interrupt,
@@ -265,6 +269,10 @@ impl World for Live {
 
     fn read_back(&mut self, arm: Arm) -> Result<ReadBack, WorldError> {
         self.arms[arm.index()].read_back()
+    }
+
+    fn runtime_lag(&mut self) -> Option<Nanos> {
+        self.probe.ask(self.runtime.as_ref()?, self.clock)
     }
 
     fn close(&mut self) -> Closed {

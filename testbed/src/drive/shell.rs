@@ -172,6 +172,9 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             self.observer.on_event(now, &backend);
         }
         self.count_faults(now);
+        if let Some(lag) = self.world.runtime_lag() {
+            self.observer.on_event(now, &Event::Runtime { lag });
+        }
         self.observer.on_event(now, &Event::Tick);
     }
 

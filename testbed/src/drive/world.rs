@@ -7,7 +7,7 @@ use testbed_core::event::Network;
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::request::{Answer, Arm, Attempt, Ticket};
 use testbed_core::service::{BackendState, Counts, Rule, SlowStart};
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 use thiserror::Error;
 
 /// What is wrong, deliberately, on one arm's way to its backend and in the backend.
@@ -187,6 +187,12 @@ pub trait World {
     /// # Errors
     /// When they do not say it.
     fn read_back(&mut self, arm: Arm) -> Result<ReadBack, WorldError>;
+
+    /// How long the last task that was ready waited for the runtime, once it has run; asked for at each
+    /// sampling instant. `None` where there is no runtime, or no news of it.
+    fn runtime_lag(&mut self) -> Option<Nanos> {
+        None
+    }
 
     /// Closes everything. The tickets of requests that did not come back, and whether all is closed.
     fn close(&mut self) -> Closed;

@@ -1,5 +1,7 @@
 //! The journal: `events.jsonl`, one line an event, written as the run goes.
 
+use super::prometheus::ArmLabel;
+use super::regime::Regimes;
 use super::waits::waiter_name;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,9 +12,11 @@ use testbed_core::observe::Observer;
 use testbed_core::time::Time;
 use testbed_core::vitals::Vitals;
 
-/// An observer that appends phases, faults and their healing, controller updates and ends of inputs to a file.
+/// An observer that appends phases, faults and their healing, controller updates, changes of regime and
+/// ends of inputs to a file.
 pub struct Journal<W: Write> {
     arms: Vec<String>,
+    regimes: Regimes,
     out: W,
     live: bool,
     failure: Option<io::Error>,
@@ -59,6 +63,10 @@ enum What<'a> {
         up: bool,
         left: &'a [String],
     },
+    Regime {
+        arm: &'a str,
+        regime: &'a str,
+    },
     End,
 }
 
@@ -84,8 +92,9 @@ impl Changed {
 
 impl<W: Write> Journal<W> {
     /// A journal for these arms. In a live run every line is flushed at the next sampling instant.
-    pub fn new(arms: &[String], live: bool, out: W) -> Self {
-        Self { arms: arms.to_vec(), out, live, failure: None }
+    pub fn new(arms: &[ArmLabel], live: bool, out: W) -> Self {
+        let names = arms.iter().map(|arm| arm.name.clone()).collect();
+        Self { arms: names, regimes: Regimes::new(arms), out, live, failure: None }
     }
 
     /// Closes the journal.
@@ -95,6 +104,16 @@ impl<W: Write> Journal<W> {
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
         self.failure.map_or(Ok(()), Err)
+    }
+
+    /// A line for each arm whose regime is another now.
+    fn note_regimes(&mut self, now: Time, event: &Event<'_>) {
+        for (arm, regime) in self.regimes.follow(now, event) {
+            let regime = regime.name();
+            let what = What::Regime { arm: &self.arms[arm.index()], regime };
+            let written = write(&mut self.out, now, what);
+            self.failure = self.failure.take().or_else(|| written.err());
+        }
     }
 
     fn flush(&mut self) {
@@ -114,6 +133,7 @@ fn map(vitals: &Vitals) -> Map<String, Value> {
 
 impl<W: Write> Observer for Journal<W> {
     fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        self.note_regimes(now, event);
         let what = match *event {
             Event::Phase { name, .. } => What::Phase { phase: name },
             Event::Fault { name, on, .. } => What::Fault { fault: name, on },
@@ -154,6 +174,7 @@ impl<W: Write> Observer for Journal<W> {
             | Event::Limiter { .. }
             | Event::Injected { .. }
             | Event::Network { .. }
+            | Event::Runtime { .. }
             | Event::Backend { .. } => return,
         };
         let written = write(&mut self.out, now, what);

@@ -3,7 +3,9 @@
 //! Conventions: base units, `_total` on counters, a bounded set of values for every label. Values
 //! of `arm`, `phase` and `fault` are the names in the experiment file.
 
-use std::f64::consts::SQRT_2;
+mod kind;
+
+pub use kind::Kind;
 
 /// What a scrape is told of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,50 +18,6 @@ pub struct Metric {
     pub kind: Kind,
     /// The names of its labels.
     pub labels: &'static [&'static str],
-}
-
-/// The type of a metric.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A value that goes up and down.
-    Gauge,
-    /// A number of things that happened since the run began.
-    Counter,
-    /// Lengths of time, counted by size.
-    Histogram,
-    /// Lengths of time, counted by size, with a bucket of their own for those that are zero.
-    HistogramFromZero,
-}
-
-impl Kind {
-    /// The type in the words of the exposition format.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-            Self::Histogram | Self::HistogramFromZero => "histogram",
-        }
-    }
-
-    /// Upper bounds of the buckets in seconds, ascending; none for what is no histogram.
-    pub fn bounds(self) -> Vec<f64> {
-        match self {
-            Self::Gauge | Self::Counter => Vec::new(),
-            Self::Histogram => (0..BUCKETS).map(bound).collect(),
-            Self::HistogramFromZero => [0.0].into_iter().chain((0..BUCKETS).map(bound)).collect(),
-        }
-    }
-}
-
-/// Buckets from 100 us to 297 s.
-const BUCKETS: u32 = 44;
-
-/// 100 us times 2^(index / 2), in whole nanoseconds. The steps are finer than the usual 1-2-5,
-/// because a quantile is only as exact as the bucket that it falls into.
-fn bound(index: u32) -> f64 {
-    let octave_ns = (100_000_u64 << (index / 2)) as f64;
-    let ns = if index.is_multiple_of(2) { octave_ns } else { octave_ns * SQRT_2 };
-    ns.round() / 1e9
 }
 
 /// One constant for each row, and the list of all rows.
@@ -83,6 +41,8 @@ metrics! {
         "Always 1; the labels say what runs.";
     PHASE_ACTIVE: Gauge "windtunnel_phase_active" ["phase"]
         "1 while the phase lasts, else 0.";
+    PHASE_START: Gauge "windtunnel_phase_start_timestamp_seconds" ["phase"]
+        "Wall-clock time in Unix seconds at which the phase began; absent before.";
     FAULT_ACTIVE: Gauge "windtunnel_fault_active" ["fault"]
         "1 while the fault is on, else 0.";
     FAULT_TRANSITIONS: Counter "windtunnel_fault_transitions_total" ["fault", "to"]
@@ -100,9 +60,20 @@ metrics! {
         "The law's inner numbers, each in its own unit.";
     UPDATES: Counter "windtunnel_controller_updates_total" ["arm", "direction", "reason"]
         "Recomputations of the window; direction is up, down or hold, reason is the law's.";
+    UPDATE_WINDOW: Windows "windtunnel_controller_update_window_requests" ["arm"]
+        "The window after each recomputation, whether or not it moved.";
+    UPDATE_GRADIENT: Ratios "windtunnel_controller_update_gradient_ratio" ["arm"]
+        "The gradient that the law had last used, at each recomputation; may exceed 1.";
+
+    REGIME: Gauge "windtunnel_regime" ["arm", "regime"]
+        "1 for the regime that the arm is in, 0 for all others, sampled; docs/regimes.md says what they are.";
 
     IN_FLIGHT: Gauge "windtunnel_in_flight_requests" ["arm"]
         "Requests sent and not yet ended.";
+    IN_FLIGHT_PEAK: Gauge "windtunnel_in_flight_peak_requests" ["arm"]
+        "The most requests in flight at one time of the last sampling interval.";
+    SATURATED: Counter "windtunnel_saturated_seconds_total" ["arm"]
+        "Run time during which no slot was free: in flight at or above the limit.";
     WAITING: Gauge "windtunnel_waiting_requests" ["arm"]
         "Requests that wait for admission, or asks that wait for tokens.";
     ARRIVALS: Counter "windtunnel_arrivals_total" ["arm"]
@@ -152,6 +123,8 @@ metrics! {
     RESETS: Counter "windtunnel_network_resets_total" ["arm"]
         "Links that a toxic reset.";
 
+    ASKS: Counter "windtunnel_asks_total" ["arm"]
+        "Asks for tokens; each has ended, or waits.";
     WAIT_ENDS: Counter "windtunnel_wait_ends_total" ["arm", "outcome"]
         "Waits for tokens that ended; outcome is granted, cancelled, or cut_off by the run's end.";
     OVERTAKES: Counter "windtunnel_overtakes_total" ["arm"]
@@ -179,6 +152,18 @@ metrics! {
         "The limiter's inner numbers, each in its own unit, sampled.";
     LIMITER_TOKENS: Gauge "windtunnel_limiter_tokens_bytes" ["arm"]
         "Tokens of the global bucket, sampled; below 0 in debt.";
+    TOKENS_START: Gauge "windtunnel_limiter_tokens_start_bytes" ["arm", "level"]
+        "Tokens that the buckets of a level began with, those that came into being later included.";
+    TOKENS_AVAILABLE: Gauge "windtunnel_limiter_tokens_available_bytes" ["arm", "level"]
+        "Tokens of a level, sampled: start + refilled + returned - taken - discarded; below 0 in debt.";
+    TOKENS_REFILLED: Counter "windtunnel_limiter_tokens_refilled_bytes_total" ["arm", "level"]
+        "Tokens that came in with time, sampled.";
+    TOKENS_TAKEN: Counter "windtunnel_limiter_tokens_taken_bytes_total" ["arm", "level"]
+        "Tokens that were taken, sampled.";
+    TOKENS_RETURNED: Counter "windtunnel_limiter_tokens_returned_bytes_total" ["arm", "level"]
+        "Tokens that were taken and given back, sampled.";
+    TOKENS_DISCARDED: Counter "windtunnel_limiter_tokens_discarded_bytes_total" ["arm", "level"]
+        "Tokens that were lost over the brim of a bucket, sampled.";
     WAKES_PER_GRANT: Gauge "windtunnel_limiter_wakes_per_grant_ratio" ["arm"]
         "Wake-ups for each grant since the run began, sampled; may exceed 1.";
 
@@ -190,6 +175,9 @@ metrics! {
         "Downloads of which all segments are done.";
     LOST: Counter "windtunnel_lost_bytes_total" ["arm"]
         "Bytes granted to transfers that were aborted before the next checkpoint.";
+
+    RUNTIME_LAG: HistogramFromZero "windtunnel_runtime_lag_seconds" []
+        "How late the testbed's own runtime runs a task that is ready (live); the machine's part in all times.";
 }
 
 #[cfg(test)]
@@ -213,21 +201,16 @@ mod tests {
     }
 
     #[test]
-    fn histograms_count_seconds() {
+    fn histograms_have_bounds_and_a_unit_at_the_end_of_their_name() {
         for metric in ALL {
-            let histogram = metric.kind.name() == "histogram";
-            assert!(!histogram || metric.name.ends_with("_seconds"), "{}", metric.name);
-            assert_eq!(metric.kind.bounds().is_empty(), !histogram, "{}", metric.name);
+            let unit = match metric.kind {
+                Kind::Gauge | Kind::Counter => "",
+                Kind::Histogram | Kind::HistogramFromZero => "_seconds",
+                Kind::Windows => "_requests",
+                Kind::Ratios => "_ratio",
+            };
+            assert!(metric.name.ends_with(unit), "{}", metric.name);
+            assert_eq!(metric.kind.bounds(&[]).is_empty(), unit.is_empty(), "{}", metric.name);
         }
-    }
-
-    #[test]
-    fn bounds_grow_by_the_root_of_two_from_100_microseconds() {
-        let bounds = Kind::Histogram.bounds();
-        assert_eq!(bounds.len(), 44);
-        assert_eq!(bounds[..4], [0.000_1, 0.000_141_421, 0.000_2, 0.000_282_843]);
-        assert_eq!(bounds[43].round(), 297.0);
-        assert!(bounds.is_sorted_by(|a, b| a < b));
-        assert_eq!(Kind::HistogramFromZero.bounds()[..2], [0.0, 0.000_1]);
     }
 }

@@ -2,26 +2,34 @@
 
 mod arm;
 mod children;
+mod conservation;
 mod controller;
 mod faults;
 mod limiter;
 mod named;
+mod phases;
+mod regimes;
+mod together;
 mod transfers;
+mod updates;
 mod waits;
 
+use super::exemplars::Exemplars;
 use super::names;
 use crate::experiment::plan::{ArmPlan, Work};
 use arm::{ArmMetrics, CallMetrics, DownloadMetrics};
 use children::Children;
-use prometheus::{Gauge, IntCounter, Registry, TextEncoder};
+use phases::PhaseMetrics;
+use prometheus::{Gauge, Histogram, IntCounter, Registry, TextEncoder};
+use regimes::RegimeMetrics;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::Arm;
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 use waits::Crowd;
 
 /// What the labels of a run can say, known before it starts. The names within each list differ.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct RunLabels {
     /// The experiment's name.
     pub experiment: String,
@@ -35,15 +43,20 @@ pub struct RunLabels {
     pub phases: Vec<String>,
     /// The faults, in file order.
     pub faults: Vec<String>,
+    /// Every length of time at which somebody gives up, as the clients' timeouts: bounds of all
+    /// histograms of lengths of time.
+    pub deadlines: Vec<Nanos>,
 }
 
 /// What is known of an arm before it runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ArmLabel {
     /// Its name.
     pub name: String,
     /// What it does, and with it which numbers it has.
     pub kind: ArmKind,
+    /// The most that its law's window can be, in requests, if it has a law with a ceiling.
+    pub ceiling: Option<f64>,
 }
 
 /// What an arm does.
@@ -61,7 +74,8 @@ impl From<&ArmPlan> for ArmLabel {
             Work::Calls(_) => ArmKind::Calls,
             Work::Downloads(_) => ArmKind::Downloads,
         };
-        Self { name: plan.name.clone(), kind }
+        let ceiling = plan.calls().and_then(|calls| calls.controller.ceiling());
+        Self { name: plan.name.clone(), kind, ceiling }
     }
 }
 
@@ -70,9 +84,14 @@ impl From<&ArmPlan> for ArmLabel {
 #[derive(Debug)]
 pub struct Prometheus {
     registry: Registry,
+    exemplars: Exemplars,
+    children: Children,
     arms: Vec<ArmMetrics>,
-    phases: Vec<Gauge>,
+    regimes: RegimeMetrics,
+    phases: PhaseMetrics,
     faults: Vec<Fault>,
+    /// Of a run that has a runtime, from its first report on.
+    runtime_lag: Option<Histogram>,
 }
 
 #[derive(Debug)]
@@ -91,16 +110,17 @@ impl Prometheus {
     /// of work that is not of its arm's kind.
     pub fn new(labels: &RunLabels) -> Self {
         let registry = Registry::new();
-        let children = Children::new(&registry);
+        let children = Children::new(&registry, &labels.deadlines);
         show_infos(&children, labels);
+        show_process(&children);
         Self {
             arms: labels.arms.iter().map(|arm| ArmMetrics::new(&children, arm)).collect(),
-            phases: labels
-                .phases
-                .iter()
-                .map(|phase| children.gauge(&names::PHASE_ACTIVE, &[phase]))
-                .collect(),
+            regimes: RegimeMetrics::new(&children, &labels.arms),
+            phases: PhaseMetrics::new(&children, &labels.phases),
             faults: labels.faults.iter().map(|fault| Fault::new(&children, fault)).collect(),
+            exemplars: Exemplars::new(&labels.deadlines),
+            runtime_lag: None,
+            children,
             registry,
         }
     }
@@ -108,6 +128,11 @@ impl Prometheus {
     /// A handle on the registry that all metrics are in; cheap.
     pub fn registry(&self) -> Registry {
         self.registry.clone()
+    }
+
+    /// A handle on the exemplars of its histograms; cheap.
+    pub fn exemplars(&self) -> Exemplars {
+        self.exemplars.clone()
     }
 
     fn arm(&mut self, arm: Arm) -> &mut ArmMetrics {
@@ -126,10 +151,9 @@ impl Prometheus {
         self.arms.iter().for_each(|arm| arm.sample(now));
     }
 
-    fn enter_phase(&self, active: Option<usize>) {
-        for (index, phase) in self.phases.iter().enumerate() {
-            phase.set(f64::from(u8::from(active == Some(index))));
-        }
+    fn runtime_lagged(&mut self, lag: Nanos) {
+        let make = || self.children.histogram(&names::RUNTIME_LAG, &[]);
+        self.runtime_lag.get_or_insert_with(make).observe(lag.as_secs_f64());
     }
 }
 
@@ -138,6 +162,14 @@ fn show_infos(children: &Children, labels: &RunLabels) {
     let seed = labels.seed.to_string();
     children.gauge(&names::BUILD_INFO, &[version]).set(1.0);
     children.gauge(&names::RUN_INFO, &[&labels.experiment, &labels.mode, &seed]).set(1.0);
+}
+
+/// What the system says of this process: processor time, memory, files.
+fn show_process(children: &Children) {
+    #[cfg(target_os = "linux")]
+    children.collect(prometheus::process_collector::ProcessCollector::for_self());
+    #[cfg(not(target_os = "linux"))]
+    let _ = children;
 }
 
 impl Fault {
@@ -158,6 +190,7 @@ impl Fault {
 
 impl Observer for Prometheus {
     fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        self.regimes.follow(now, event);
         match *event {
             Event::Arrived { arm, lag, .. } => self.calls(arm).requests.arrived(lag),
             Event::Rejected { arm, .. } => self.calls(arm).requests.rejected(),
@@ -185,22 +218,23 @@ impl Observer for Prometheus {
                 metrics.waits.transfer(waiter, change);
                 metrics.transfers.changed(change, active);
             }
-            Event::Limiter { arm, vitals, tokens } => {
-                self.downloads(arm).limiter.looked(vitals, tokens);
+            Event::Limiter { arm, vitals, tokens, stocks } => {
+                self.downloads(arm).limiter.looked(vitals, tokens, stocks);
             }
             Event::InputDone { arm, makespan } => self.arm(arm).backend.input_done(makespan),
             Event::Backend { arm, in_system, queued, utilisation } => {
                 self.arm(arm).backend.sampled(in_system, queued, utilisation);
             }
-            Event::Phase { index, .. } => self.enter_phase(Some(index)),
+            Event::Phase { index, .. } => self.phases.begin(index),
             Event::Fault { index, on, .. } => self.faults[index].switch(on),
             Event::Injected { arm, name, counts } => self.arm(arm).faults.injected(name, counts),
             Event::Network { arm, ref network } => self.arm(arm).faults.network(network),
             Event::Healed { .. } => {}
+            Event::Runtime { lag } => self.runtime_lagged(lag),
             Event::Tick => self.sample(now),
             Event::End => {
                 self.sample(now);
-                self.enter_phase(None);
+                self.phases.end();
             }
         }
     }

@@ -194,7 +194,7 @@ impl<W: Write> Observer for Recorder<W> {
             Event::Phase { .. } => self.sheet.store.begin_phase(now),
             Event::Injected { arm, counts, .. } => self.faults[arm.index()].injected(counts),
             Event::Network { arm, network } => self.faults[arm.index()].network(network),
-            Event::Fault { .. } | Event::Healed { .. } => {}
+            Event::Fault { .. } | Event::Healed { .. } | Event::Runtime { .. } => {}
             Event::Tick => self.tick(now),
             Event::End => self.end(now),
         }

@@ -1,10 +1,13 @@
 //! Serves the metrics of a run over HTTP, for Prometheus to fetch.
 
+use super::exemplars::Exemplars;
+use super::openmetrics;
 use super::prometheus::render;
 use ServeError::Start;
 use axum::Router;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::HeaderMap;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use prometheus::{Registry, TEXT_FORMAT};
@@ -55,19 +58,23 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves `registry` on `addr`, whose port may be 0 for any free one. Connections are
+    /// Serves `registry` with these exemplars on `addr`, whose port may be 0 for any free one. Connections are
     /// accepted from the moment this returns.
     ///
     /// # Errors
     /// When the address cannot be listened on or the thread cannot be started.
-    pub fn start(addr: SocketAddr, registry: Registry) -> Result<Self, ServeError> {
+    pub fn start(
+        addr: SocketAddr,
+        registry: Registry,
+        exemplars: Exemplars,
+    ) -> Result<Self, ServeError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Start)?;
         let listener = listen(addr, &runtime)?;
         let addr = listener.local_addr().map_err(Start)?;
         let (running, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("metrics".into())
-            .spawn(move || serve(runtime, listener, registry, stopped))
+            .spawn(move || serve(runtime, listener, Source { registry, exemplars }, stopped))
             .map_err(Start)?;
         Ok(Self { addr, running: Some(running), thread: Some(thread) })
     }
@@ -98,26 +105,32 @@ fn listen(addr: SocketAddr, runtime: &Runtime) -> Result<TcpListener, ServeError
 
 /// Serves until the other end of `stopped` is gone. Connections are tasks of `runtime`, which is
 /// dropped on return: those still open are cut off, however long their clients keep them alive.
-fn serve(
-    runtime: Runtime,
-    listener: TcpListener,
-    registry: Registry,
-    stopped: oneshot::Receiver<()>,
-) {
-    runtime.spawn(axum::serve(listener, routes(registry)).into_future());
+fn serve(runtime: Runtime, listener: TcpListener, source: Source, stopped: oneshot::Receiver<()>) {
+    runtime.spawn(axum::serve(listener, routes(source)).into_future());
     // Nothing is ever sent: it ends with the error that the sender was dropped.
     let _ = runtime.block_on(stopped);
 }
 
-fn routes(registry: Registry) -> Router {
-    Router::new()
-        .route("/", get(async || INDEX))
-        .route("/metrics", get(metrics))
-        .with_state(registry)
+/// What a scrape is answered from.
+#[derive(Clone, Debug)]
+struct Source {
+    registry: Registry,
+    exemplars: Exemplars,
 }
 
-async fn metrics(State(registry): State<Registry>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, TEXT_FORMAT)], render(&registry))
+fn routes(source: Source) -> Router {
+    Router::new().route("/", get(async || INDEX)).route("/metrics", get(metrics)).with_state(source)
+}
+
+/// In OpenMetrics for those who ask for it, which alone has exemplars, else in the text format 0.0.4.
+async fn metrics(State(source): State<Source>, headers: HeaderMap) -> impl IntoResponse {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    if accept.is_some_and(openmetrics::is_asked_for) {
+        let text = openmetrics::encode(&source.registry.gather(), &source.exemplars);
+        ([(CONTENT_TYPE, openmetrics::CONTENT_TYPE)], text)
+    } else {
+        ([(CONTENT_TYPE, TEXT_FORMAT)], render(&source.registry))
+    }
 }
 
 #[cfg(test)]
@@ -136,12 +149,17 @@ mod tests {
         let gauge = Gauge::new("windtunnel_test_ratio", "A test.").unwrap();
         gauge.set(0.5);
         registry.register(Box::new(gauge)).unwrap();
-        MetricsServer::start(ANY, registry).unwrap()
+        MetricsServer::start(ANY, registry, Exemplars::default()).unwrap()
     }
 
     fn get(addr: SocketAddr, path: &str) -> String {
+        get_as(addr, path, "*/*")
+    }
+
+    fn get_as(addr: SocketAddr, path: &str, accept: &str) -> String {
         let mut stream = TcpStream::connect(addr).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
+        let request = format!("{head}accept: {accept}\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -171,10 +189,26 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_for_openmetrics_gets_it() {
+        let server = server();
+        // As Prometheus 2.42 asks.
+        let accept = "application/openmetrics-text;version=1.0.0,\
+                      application/openmetrics-text;version=0.0.1;q=0.75,\
+                      text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        let answer = get_as(server.addr(), "/metrics", accept);
+        for part in [
+            "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8",
+            "# UNIT windtunnel_test_ratio ratio\nwindtunnel_test_ratio 0.5\n# EOF\n",
+        ] {
+            assert!(answer.contains(part), "{part} is missing in {answer}");
+        }
+    }
+
+    #[test]
     fn a_busy_port_is_said_with_the_cure() {
         let server = server();
         let addr = server.addr();
-        let error = MetricsServer::start(addr, Registry::new()).unwrap_err();
+        let error = MetricsServer::start(addr, Registry::new(), Exemplars::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
@@ -201,6 +235,6 @@ mod tests {
         has_stopped.recv_timeout(Duration::from_secs(1)).unwrap();
         open.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         open.read_to_end(&mut Vec::new()).expect("the connection is closed");
-        drop(MetricsServer::start(addr, Registry::new()).unwrap());
+        drop(MetricsServer::start(addr, Registry::new(), Exemplars::default()).unwrap());
     }
 }

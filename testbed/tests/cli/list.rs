@@ -11,7 +11,7 @@ fn expected() -> Vec<(&'static str, Vec<String>)> {
     let vitals = laws.iter().flat_map(ControllerConfig::vitals);
     let vitals = vitals.map(|vital| format!("controller.{}", vital.name));
     let promised = ["controller.window", "controller.limit", "admission.in_flight", "rpc.latency"];
-    let metrics = ["windtunnel_controller_window_requests", "windtunnel_fault_active"];
+    let metrics = ["windtunnel_controller_window_requests", "windtunnel_regime"];
     let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     vec![
         ("controllers", laws.iter().map(|law| law.name().to_owned()).collect()),

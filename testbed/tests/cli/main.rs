@@ -12,6 +12,7 @@ mod exit_codes;
 mod experiments;
 mod law;
 mod list;
+mod regimes;
 mod sentences;
 mod stall;
 

@@ -11,6 +11,7 @@ mod download;
 mod interrupt;
 mod metrics;
 mod open_load;
+mod prometheus;
 mod proxy;
 mod timeouts;
 

@@ -13,11 +13,16 @@ pub(crate) struct Answer {
 
 /// One request on a connection of its own; `None` if nothing whole comes back.
 pub(crate) fn request(addr: SocketAddr, method: &str, path: &str, body: &str) -> Option<Answer> {
-    let mut stream = TcpStream::connect(addr).ok()?;
-    stream.set_read_timeout(Some(super::HUNG)).ok()?;
     let length = body.len();
     let head = format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n");
-    stream.write_all(format!("{head}content-length: {length}\r\n\r\n{body}").as_bytes()).ok()?;
+    send(addr, &format!("{head}content-length: {length}\r\n\r\n{body}"))
+}
+
+/// The answer to a request as it is written here, which asks for the connection to be closed.
+pub(crate) fn send(addr: SocketAddr, request: &str) -> Option<Answer> {
+    let mut stream = TcpStream::connect(addr).ok()?;
+    stream.set_read_timeout(Some(super::HUNG)).ok()?;
+    stream.write_all(request.as_bytes()).ok()?;
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;

@@ -62,6 +62,10 @@ impl Law for Config {
         Aimd { config: self.clone(), window, drops: 0, observed: Nanos::ZERO }
     }
 
+    fn ceiling(&self) -> Option<f64> {
+        Some(self.max.max(1).into())
+    }
+
     fn invalid(&self) -> Vec<Invalid> {
         let Self { start, min, max, backoff, .. } = self;
         let mut invalid = Vec::new();

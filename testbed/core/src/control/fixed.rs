@@ -30,6 +30,10 @@ impl Law for Config {
         Fixed { limit: self.limit.max(1) }
     }
 
+    fn ceiling(&self) -> Option<f64> {
+        Some(self.limit.max(1) as f64)
+    }
+
     fn invalid(&self) -> Vec<Invalid> {
         let message = "a limit of 0 admits nothing; write 1 or more".to_owned();
         if self.limit == 0 { vec![Invalid { field: "limit", message }] } else { Vec::new() }

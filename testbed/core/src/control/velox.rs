@@ -126,6 +126,10 @@ impl Law for Config {
         }
     }
 
+    fn ceiling(&self) -> Option<f64> {
+        Some(self.max().max(1) as f64)
+    }
+
     fn invalid(&self) -> Vec<Invalid> {
         let (min, max, start) = (self.min, self.max(), self.start());
         let mut invalid = Vec::new();

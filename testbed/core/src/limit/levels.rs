@@ -121,6 +121,15 @@ impl LevelsConfig {
     }
 }
 
+/// The tokens of a level, all its buckets together, as of the last refill of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stock {
+    /// Where they came from and went.
+    pub ledger: Ledger,
+    /// What is there in billionths of a byte, negative in debt: equal to [`Ledger::balance`].
+    pub available: i128,
+}
+
 /// The buckets of one level.
 #[derive(Debug)]
 struct Tier {
@@ -257,6 +266,14 @@ impl Levels {
         let tier = self.tiers[level as usize].as_ref()?;
         let add = |sum: Ledger, bucket: &Bucket| sum.plus(&bucket.ledger());
         Some(tier.existing().fold(Ledger::default(), add))
+    }
+
+    /// The tokens of each level in the order of [`Level::ALL`]; `None` where it has no limit.
+    pub fn stocks(&self) -> [Option<Stock>; 3] {
+        Level::ALL.map(|level| {
+            let (ledger, available) = (self.ledger(level)?, self.level_units(level)?);
+            Some(Stock { ledger, available })
+        })
     }
 
     /// Tokens of a level in billionths of a byte, equal to [`Ledger::balance`].

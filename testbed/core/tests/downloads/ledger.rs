@@ -203,7 +203,10 @@ impl Observer for Ledger {
                 assert!(u64::from(active) <= self.config.slots(), "a transfer has a slot");
             }
             Event::InputDone { makespan, .. } => self.input_done(now, makespan),
-            Event::Limiter { vitals, .. } => {
+            Event::Limiter { vitals, stocks, .. } => {
+                for stock in stocks.iter().flatten() {
+                    assert_eq!(stock.ledger.balance(), stock.available, "no token drifts away");
+                }
                 self.events -= 1;
                 let vital = |name| vitals.iter().find(|vital| vital.name == name).unwrap().value;
                 assert_eq!(vital("waiting"), self.waiting.len() as f64, "the limiter agrees");

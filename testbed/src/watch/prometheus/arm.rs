@@ -1,10 +1,12 @@
 //! The metrics of one arm.
 
 use super::children::Children;
+use super::conservation::Tickets;
 use super::controller::ControllerMetrics;
 use super::faults::FaultMetrics;
 use super::limiter::LimiterMetrics;
 use super::names;
+use super::together::Joint;
 use super::transfers::TransferMetrics;
 use super::waits::WaitMetrics;
 use super::{ArmKind, ArmLabel};
@@ -99,70 +101,58 @@ impl DownloadMetrics {
 /// Requests, from their arrival to their end.
 #[derive(Debug)]
 pub(super) struct RequestMetrics {
-    arrivals: IntCounter,
+    tickets: Joint<Tickets>,
     lag: Histogram,
-    waiting: Gauge,
-    rejected: IntCounter,
-    admitted: IntCounter,
     wait: Histogram,
-    in_flight: Gauge,
     /// In the order of [`Outcome::ALL`].
-    ended: [Ended; Outcome::ALL.len()],
-    abandoned: IntCounter,
+    rtt: [Histogram; Outcome::ALL.len()],
     retries: IntCounter,
     /// By whether a toxic acted: no, yes.
     toxic: [IntCounter; 2],
 }
 
-#[derive(Debug)]
-struct Ended {
-    count: IntCounter,
-    rtt: Histogram,
-}
-
 impl RequestMetrics {
     fn new(children: &Children, arm: &str) -> Self {
+        let rtt = |outcome: Outcome| children.histogram(&names::RTT, &[arm, outcome.name()]);
         Self {
-            arrivals: children.counter(&names::ARRIVALS, &[arm]),
+            tickets: Tickets::joint(children, arm),
             lag: children.histogram(&names::SCHEDULE_LAG, &[arm]),
-            waiting: children.gauge(&names::WAITING, &[arm]),
-            rejected: children.counter(&names::REJECTED, &[arm]),
-            admitted: children.counter(&names::ADMITTED, &[arm]),
             wait: children.histogram(&names::WAIT, &[arm]),
-            in_flight: children.gauge(&names::IN_FLIGHT, &[arm]),
-            ended: Outcome::ALL.map(|outcome| Ended {
-                count: children.counter(&names::REQUESTS, &[arm, outcome.name()]),
-                rtt: children.histogram(&names::RTT, &[arm, outcome.name()]),
-            }),
-            abandoned: children.counter(&names::ABANDONED, &[arm]),
+            rtt: Outcome::ALL.map(rtt),
             retries: children.counter(&names::RETRIES, &[arm]),
             toxic: ["false", "true"].map(|hit| children.counter(&names::TOXIC, &[arm, hit])),
         }
     }
 
     pub(super) fn arrived(&self, lag: Nanos) {
-        self.arrivals.inc();
-        self.waiting.inc();
+        self.tickets.change(|tickets| {
+            tickets.arrivals += 1;
+            tickets.waiting += 1;
+        });
         self.lag.observe(lag.as_secs_f64());
     }
 
     pub(super) fn rejected(&self) {
-        self.rejected.inc();
-        self.waiting.dec();
+        self.tickets.change(|tickets| {
+            tickets.rejected += 1;
+            tickets.waiting = tickets.waiting.saturating_sub(1);
+        });
     }
 
     pub(super) fn admitted(&self, wait: Nanos, in_flight: u32, waiting: u32) {
-        self.admitted.inc();
+        self.tickets.change(|tickets| {
+            tickets.admitted += 1;
+            (tickets.in_flight, tickets.waiting) = (in_flight, waiting);
+        });
         self.wait.observe(wait.as_secs_f64());
-        self.in_flight.set(in_flight.into());
-        self.waiting.set(waiting.into());
     }
 
     pub(super) fn finished(&self, sample: &Sample, in_flight: u32) {
-        let ended = &self.ended[sample.outcome as usize];
-        ended.count.inc();
-        ended.rtt.observe(sample.rtt().as_secs_f64());
-        self.in_flight.set(in_flight.into());
+        self.tickets.change(|tickets| {
+            tickets.ended[sample.outcome as usize] += 1;
+            tickets.in_flight = in_flight;
+        });
+        self.rtt[sample.outcome as usize].observe(sample.rtt().as_secs_f64());
     }
 
     /// What became of an attempt, beside its sample.
@@ -174,8 +164,10 @@ impl RequestMetrics {
     }
 
     pub(super) fn abandoned(&self) {
-        self.abandoned.inc();
-        self.waiting.dec();
+        self.tickets.change(|tickets| {
+            tickets.abandoned += 1;
+            tickets.waiting = tickets.waiting.saturating_sub(1);
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::children::Children;
 use super::names;
+use super::updates::UpdateMetrics;
 use prometheus::{Gauge, IntCounter};
 use testbed_core::control::Update;
 use testbed_core::vitals::Vitals;
@@ -22,6 +23,7 @@ pub(super) struct ControllerMetrics {
     vitals: Vec<(&'static str, Vec<Gauge>)>,
     reasons: Vec<&'static str>,
     updates: Vec<UpdateCount>,
+    each: UpdateMetrics,
 }
 
 #[derive(Debug)]
@@ -41,12 +43,14 @@ impl ControllerMetrics {
             vitals: Vec::new(),
             reasons: Vec::new(),
             updates: Vec::new(),
+            each: UpdateMetrics::new(children, arm),
         }
     }
 
     pub(super) fn updated(&mut self, update: &Update, vitals: &Vitals) {
         self.window.set(update.new);
         self.limit.set(update.limit as f64);
+        self.each.updated(update, vitals);
         for vital in vitals {
             self.gauges(vital.name).iter().for_each(|gauge| gauge.set(vital.value));
         }

@@ -2,9 +2,12 @@
 //! once they are seen.
 
 use super::children::Children;
+use super::conservation::Tokens;
 use super::names;
+use super::together::Joint;
 use crate::watch::progress::wakes_per_grant;
 use prometheus::Gauge;
+use testbed_core::limit::levels::Stock;
 use testbed_core::vitals::Vitals;
 
 #[derive(Debug)]
@@ -14,6 +17,7 @@ pub(super) struct LimiterMetrics {
     /// The gauge of each vital seen so far.
     vitals: Vec<(&'static str, Gauge)>,
     tokens: Option<Gauge>,
+    stocks: Option<Joint<Tokens>>,
     wakes_per_grant: Gauge,
 }
 
@@ -24,17 +28,24 @@ impl LimiterMetrics {
             children: children.clone(),
             vitals: Vec::new(),
             tokens: None,
+            stocks: None,
             wakes_per_grant: children.gauge(&names::WAKES_PER_GRANT, &[arm]),
         }
     }
 
-    pub(super) fn looked(&mut self, vitals: &Vitals, tokens: Option<f64>) {
+    pub(super) fn looked(
+        &mut self,
+        vitals: &Vitals,
+        tokens: Option<f64>,
+        stocks: &[Option<Stock>; 3],
+    ) {
         for vital in vitals {
             self.vital(vital.name).set(vital.value);
         }
         if let Some(tokens) = tokens {
             self.tokens().set(tokens);
         }
+        self.stocked(Tokens(*stocks));
         self.wakes_per_grant.set(wakes_per_grant(vitals));
     }
 
@@ -46,6 +57,12 @@ impl LimiterMetrics {
             self.vitals.len() - 1
         });
         &self.vitals[index].1
+    }
+
+    fn stocked(&mut self, tokens: Tokens) {
+        let (children, arm) = (&self.children, &self.arm);
+        let stocks = self.stocks.get_or_insert_with(|| Tokens::joint(children, arm, tokens));
+        stocks.change(|last| *last = tokens);
     }
 
     fn tokens(&mut self) -> &Gauge {

@@ -1,12 +1,15 @@
 //! Scripted events, and the text that a scrape gets after them.
 
 mod limiter;
+mod runs;
 
 use super::*;
+use testbed_clock::unix_now;
 use testbed_core::admission::Admission;
 use testbed_core::control::{ControllerConfig, Update};
 use testbed_core::event::Network;
 use testbed_core::feedback::FeedbackConfig;
+use testbed_core::limit::levels::Stock;
 use testbed_core::request::{Answer, Arrival, Outcome, Sample};
 use testbed_core::service::Counts;
 use testbed_core::time::Nanos;
@@ -17,7 +20,7 @@ const PACED: Arm = Arm(2);
 const ARRIVAL: Arrival = Arrival::new(0, 0, Time::ZERO);
 
 fn label(name: &str, kind: ArmKind) -> ArmLabel {
-    ArmLabel { name: name.into(), kind }
+    ArmLabel { name: name.into(), kind, ceiling: None }
 }
 
 fn prometheus() -> Prometheus {
@@ -33,6 +36,7 @@ fn prometheus() -> Prometheus {
         ],
         phases: list(&["healthy", "storm"]),
         faults: list(&["held"]),
+        deadlines: vec![Nanos::from_millis(300)],
     })
 }
 
@@ -149,6 +153,7 @@ fn requests_are_counted_where_they_are_decided() {
         windtunnel_schedule_lag_seconds_count{arm="double"} 4
         windtunnel_wait_seconds_bucket{arm="double",le="0"} 1
         windtunnel_wait_seconds_bucket{arm="double",le="0.289630938"} 1
+        windtunnel_wait_seconds_bucket{arm="double",le="0.3"} 2
         windtunnel_wait_seconds_bucket{arm="double",le="0.4096"} 2
         windtunnel_wait_seconds_sum{arm="double"} 0.3
         windtunnel_requests_total{arm="double",outcome="ok"} 1
@@ -187,6 +192,94 @@ fn a_controller_shows_its_window_its_reasons_and_all_its_vitals() {
         "#,
     );
     assert!(!text.contains(r#"gradient_ratio{arm="integer"}"#), "it has none yet");
+}
+
+#[test]
+fn each_update_is_counted_by_the_window_and_the_gradient_that_it_found() {
+    let mut vitals = Vitals::new();
+    vitals.push("gradient", 0.7);
+    let text = text_after(&[
+        updated(2.0, 2.0, "start", &Vitals::new()),
+        updated(2.0, 2.0, "gradient", &vitals),
+        updated(2.0, 3.5, "gradient", &vitals),
+    ]);
+    assert_lines(
+        &text,
+        r#"
+        windtunnel_controller_update_window_requests_bucket{arm="double",le="1.414214"} 0
+        windtunnel_controller_update_window_requests_bucket{arm="double",le="2"} 2
+        windtunnel_controller_update_window_requests_bucket{arm="double",le="4"} 3
+        windtunnel_controller_update_window_requests_sum{arm="double"} 7.5
+        windtunnel_controller_update_window_requests_count{arm="integer"} 0
+        windtunnel_controller_update_gradient_ratio_bucket{arm="double",le="0.65"} 0
+        windtunnel_controller_update_gradient_ratio_bucket{arm="double",le="0.7"} 2
+        windtunnel_controller_update_gradient_ratio_count{arm="double"} 2
+        "#,
+    );
+    assert!(!text.contains(r#"update_gradient_ratio_count{arm="integer"}"#), "it has none yet");
+}
+
+#[test]
+fn a_full_gate_counts_its_time_and_shows_its_peak_interval_by_interval() {
+    let at = |ms| Time::ZERO.after(Nanos::from_millis(ms));
+    let vitals = Vitals::new();
+    let mut script = vec![
+        (0, updated(4.0, 4.0, "start", &vitals)),
+        (10, admitted(Nanos::ZERO, 0)),
+        (90, finished(Outcome::Success, Nanos::ZERO)),
+        (100, Event::Tick),
+    ];
+    let text = |script: &[(u64, Event<'_>)]| {
+        let mut prometheus = prometheus();
+        script.iter().for_each(|(ms, event)| prometheus.on_event(at(*ms), event));
+        render(&prometheus.registry())
+    };
+    // The limit of an admission is 9; it takes four of them to be full.
+    script.insert(2, (20, updated(9.0, 4.0, "test", &vitals)));
+    assert_lines(
+        &text(&script),
+        r#"
+        windtunnel_in_flight_peak_requests{arm="double"} 4
+        windtunnel_saturated_seconds_total{arm="double"} 0.07
+        windtunnel_saturated_seconds_total{arm="integer"} 0
+        "#,
+    );
+    script.push((200, Event::Tick));
+    assert_lines(&text(&script), r#"windtunnel_in_flight_peak_requests{arm="double"} 3"#);
+}
+
+#[test]
+fn an_arm_is_in_one_regime_and_all_of_them_are_shown() {
+    assert_lines(
+        &text_after(&[Event::Tick]),
+        r#"
+        windtunnel_regime{arm="double",regime="healthy"} 1
+        windtunnel_regime{arm="double",regime="saturated"} 0
+        windtunnel_regime{arm="double",regime="stall"} 0
+        windtunnel_regime{arm="double",regime="starvation"} 0
+        windtunnel_regime{arm="double",regime="oscillation"} 0
+        windtunnel_regime{arm="double",regime="collapse"} 0
+        windtunnel_regime{arm="paced",regime="healthy"} 1
+        "#,
+    );
+}
+
+#[test]
+fn a_phase_is_marked_with_the_wall_clock_when_it_begins() {
+    let now = || unix_now().as_secs_f64();
+    let before = now();
+    let text = text_after(&[Event::Phase { index: 1, name: "" }]);
+    let name = r#"windtunnel_phase_start_timestamp_seconds{phase="storm"} "#;
+    let mark = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let mark: f64 = mark.parse().unwrap();
+    assert!((before..=now()).contains(&mark), "{mark}");
+    assert!(!text.contains(r#"timestamp_seconds{phase="healthy"}"#), "it has not begun");
+}
+
+#[test]
+fn the_process_shows_what_the_system_says_of_it() {
+    let shown = text_after(&[]).contains("\nprocess_resident_memory_bytes ");
+    assert_eq!(shown, cfg!(target_os = "linux"));
 }
 
 #[test]
@@ -252,11 +345,16 @@ fn every_name_is_used_with_its_type_and_help() {
     let mut vitals = Vitals::new();
     vitals.push("gradient", 1.0);
     vitals.push("baseline_rtt", 1.0);
-    let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens: Some(0.0) };
-    let counts = Counts::default();
-    let injected = Event::Injected { arm: ARM, name: "held", counts };
-    let updated = updated(1.0, 1.0, "start", &vitals);
-    let text = text_after(&[updated, looked, injected, limiter::asked(0, 0)]);
+    let stocks = [None, None, Some(Stock::default())];
+    let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens: Some(0.0), stocks: &stocks };
+    let text = text_after(&[
+        Event::Phase { index: 0, name: "healthy" },
+        updated(1.0, 1.0, "start", &vitals),
+        looked,
+        limiter::asked(0, 0),
+        Event::Injected { arm: ARM, name: "held", counts: Counts::default() },
+        Event::Runtime { lag: Nanos::ZERO },
+    ]);
     for metric in names::ALL {
         let (name, help, kind) = (metric.name, metric.help, metric.kind.name());
         assert_lines(&text, &format!("# HELP {name} {help}\n# TYPE {name} {kind}"));

@@ -1,8 +1,10 @@
 //! The metrics of one arm's waits for tokens.
 
 use super::children::Children;
+use super::conservation::Asks;
 use super::named::NamedWaiters;
 use super::names;
+use super::together::Joint;
 use crate::watch::progress::{Progress, WaitsUnderWay};
 use prometheus::{Gauge, Histogram, IntCounter};
 use testbed_core::download::Change;
@@ -15,11 +17,8 @@ const RANKS: usize = 10;
 
 #[derive(Debug)]
 pub(super) struct WaitMetrics {
-    waiting: Gauge,
+    asks: Joint<Asks>,
     wait: Histogram,
-    granted: IntCounter,
-    cancelled: IntCounter,
-    cut_off: IntCounter,
     overtakes: IntCounter,
     granted_bytes: IntCounter,
     named: NamedWaiters,
@@ -44,14 +43,10 @@ pub(super) struct Crowd {
 
 impl WaitMetrics {
     pub(super) fn new(children: &Children, arm: &str) -> Self {
-        let ends = |end: WaitEnd| children.counter(&names::WAIT_ENDS, &[arm, end.name()]);
         let age = |rank| children.gauge(&names::WAITER_AGE, &[arm, &format!("{:02}", rank + 1)]);
         Self {
-            waiting: children.gauge(&names::WAITING, &[arm]),
+            asks: Asks::joint(children, arm),
             wait: children.histogram(&names::WAIT, &[arm]),
-            granted: ends(WaitEnd::Granted),
-            cancelled: ends(WaitEnd::Cancelled),
-            cut_off: ends(WaitEnd::CutOff),
             overtakes: children.counter(&names::OVERTAKES, &[arm]),
             granted_bytes: children.counter(&names::GRANTED, &[arm]),
             named: NamedWaiters::new(children, arm),
@@ -64,28 +59,30 @@ impl WaitMetrics {
     }
 
     pub(super) fn asked(&mut self, wait: &Wait, waiting: u32) {
-        self.waiting.set(waiting.into());
+        self.asks.change(|asks| {
+            asks.asks += 1;
+            asks.waiting = waiting;
+        });
         self.named.asked(wait.waiter);
         self.under_way.begin(wait);
     }
 
     pub(super) fn ended(&mut self, now: Time, wait: &Wait, end: WaitEnd, crowd: Crowd) {
-        self.waiting.set(crowd.waiting.into());
+        self.asks.change(|asks| {
+            asks.ended(end);
+            asks.waiting = crowd.waiting;
+        });
         self.overtakes.inc_by(crowd.overtook.into());
         self.under_way.end(wait);
         match end {
             WaitEnd::Granted => {
-                self.granted.inc();
                 self.progress.grant(wait.waiter, crowd.active);
                 self.granted_bytes.inc_by(wait.cost);
                 self.decided(now, wait, wait.cost);
             }
-            WaitEnd::Cancelled => {
-                self.cancelled.inc();
-                self.decided(now, wait, 0);
-            }
+            WaitEnd::Cancelled => self.decided(now, wait, 0),
             // What the end of the run cut off would have lasted longer: it is no length of a wait.
-            WaitEnd::CutOff => self.cut_off.inc(),
+            WaitEnd::CutOff => {}
         }
     }
 

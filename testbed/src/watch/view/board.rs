@@ -80,6 +80,7 @@ impl Board {
             | Event::Injected { .. }
             | Event::Network { .. }
             | Event::Healed { .. }
+            | Event::Runtime { .. }
             | Event::Backend { .. } => {}
             Event::Phase { name, .. } => return Some(self.enter(name)),
             Event::Fault { name, on, .. } => return Some(self.switch(name, on)),

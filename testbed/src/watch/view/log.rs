@@ -85,7 +85,7 @@ mod tests {
 
     /// The log of three seconds with a tick every 400 ms.
     fn lines(live: bool) -> Vec<String> {
-        let label = |name: &str, kind| ArmLabel { name: name.into(), kind };
+        let label = |name: &str, kind| ArmLabel { name: name.into(), kind, ceiling: None };
         let arms = [
             label("integer", ArmKind::Calls),
             label("double", ArmKind::Calls),

@@ -145,7 +145,7 @@ mod tests {
     use testbed_core::wait::{Wait, WaitEnd};
 
     fn label(name: &str, kind: ArmKind) -> ArmLabel {
-        ArmLabel { name: name.into(), kind }
+        ArmLabel { name: name.into(), kind, ceiling: None }
     }
 
     fn board(total: Nanos) -> Board {

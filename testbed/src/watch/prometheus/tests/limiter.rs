@@ -2,8 +2,10 @@
 
 use super::*;
 use std::collections::BTreeSet;
+use testbed_core::bucket::BucketConfig;
 use testbed_core::download::{Change, Reason};
-use testbed_core::limit::Waiter;
+use testbed_core::limit::quantity::{ByteRate, Bytes};
+use testbed_core::limit::{Level, Levels, LevelsConfig, Waiter};
 use testbed_core::wait::{Wait, WaitEnd};
 
 fn at(ms: u64) -> Time {
@@ -173,7 +175,7 @@ fn a_limiter_shows_its_vitals_and_its_tokens() {
     let mut vitals = Vitals::new();
     vitals.push("wakes", 30.0);
     vitals.push("grants", 12.0);
-    let looked = |vitals, tokens| Event::Limiter { arm: PACED, vitals, tokens };
+    let looked = |vitals, tokens| Event::Limiter { arm: PACED, vitals, tokens, stocks: &[None; 3] };
     let text = after(&[(0, looked(&vitals, Some(5.0))), (100, looked(&vitals, Some(-2.5)))]);
     assert_lines(
         &text,
@@ -187,6 +189,40 @@ fn a_limiter_shows_its_vitals_and_its_tokens() {
     let text = after(&[(0, looked(&Vitals::new(), None))]);
     assert!(!text.contains("windtunnel_limiter_tokens_bytes"), "it has no global bucket");
     assert_lines(&text, r#"windtunnel_limiter_wakes_per_grant_ratio{arm="paced"} 0"#);
+}
+
+#[test]
+fn a_limiter_shows_where_its_tokens_came_from_and_went() {
+    let bytes = |n| Some(Bytes::new(n));
+    let (capacity, initial) = (bytes(1000), bytes(500));
+    let bucket = BucketConfig {
+        capacity,
+        initial,
+        ..BucketConfig::new(ByteRate::per_second(1000).unwrap())
+    };
+    let mut levels = Levels::new(&LevelsConfig::global(bucket));
+    let waiter = Waiter::default();
+    levels.take(at(0), waiter, 400);
+    levels.give_back(at(250), waiter, 100);
+    // It is full after 550 ms more, and runs over for 1.2 s.
+    levels.ready_at(at(2_000), waiter, 1);
+    let (vitals, stocks) = (Vitals::new(), levels.stocks());
+    let tokens = levels.tokens(Level::Global);
+    let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens, stocks: &stocks };
+    let text = after(&[(2_000, looked)]);
+    assert_lines(
+        &text,
+        r#"
+        windtunnel_limiter_tokens_start_bytes{arm="paced",level="global"} 500
+        windtunnel_limiter_tokens_refilled_bytes_total{arm="paced",level="global"} 2000
+        windtunnel_limiter_tokens_returned_bytes_total{arm="paced",level="global"} 100
+        windtunnel_limiter_tokens_taken_bytes_total{arm="paced",level="global"} 400
+        windtunnel_limiter_tokens_discarded_bytes_total{arm="paced",level="global"} 1200
+        windtunnel_limiter_tokens_available_bytes{arm="paced",level="global"} 1000
+        windtunnel_limiter_tokens_bytes{arm="paced"} 1000
+        "#,
+    );
+    assert!(!text.contains(r#"level="task""#), "it has no limit there");
 }
 
 #[test]
@@ -243,6 +279,7 @@ fn an_arm_shows_what_belongs_to_its_kind_only() {
             "windtunnel_network_links_hit_total",
             "windtunnel_network_links_total",
             "windtunnel_network_resets_total",
+            "windtunnel_regime",
             "windtunnel_wait_seconds_bucket",
             "windtunnel_wait_seconds_count",
             "windtunnel_wait_seconds_sum",

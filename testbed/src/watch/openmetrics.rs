@@ -1,0 +1,160 @@
+//! The text format OpenMetrics 1.0, which has room for exemplars. The library of the metrics writes
+//! only the older one.
+
+use super::exemplars::{Exemplar, Exemplars};
+use super::names::{self, Metric};
+use prometheus::proto::{self, MetricFamily, MetricType};
+use std::fmt::Write as _;
+
+/// What an answer in this format says of itself.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// How the format is named in an Accept header.
+const MEDIA_TYPE: &str = "application/openmetrics-text";
+/// Units that are said apart, where a name ends in one.
+const UNITS: [&str; 4] = ["seconds", "bytes", "ratio", "requests"];
+
+/// Whether a client with this Accept header would rather have OpenMetrics than the older text.
+pub fn is_asked_for(accept: &str) -> bool {
+    let best = |media_type| {
+        let ranges = accept.split(',').filter_map(|range| quality(range, media_type));
+        ranges.fold(0.0, f64::max)
+    };
+    best(MEDIA_TYPE) > 0.0 && best(MEDIA_TYPE) >= best("text/plain")
+}
+
+/// The quality that a range of an Accept header gives to a media type; `None` if it is of another.
+fn quality(range: &str, media_type: &str) -> Option<f64> {
+    let mut parts = range.split(';').map(str::trim);
+    let same = parts.next().is_some_and(|of| of.eq_ignore_ascii_case(media_type));
+    let weight = parts.find_map(|part| part.strip_prefix("q="));
+    same.then(|| weight.map_or(1.0, |weight| weight.parse().unwrap_or(0.0)))
+}
+
+/// The families as OpenMetrics. Only counters, gauges and histograms are written; there are no others.
+pub fn encode(families: &[MetricFamily], exemplars: &Exemplars) -> String {
+    let mut out = String::new();
+    for family in families {
+        write_family(&mut out, family, exemplars);
+    }
+    out.push_str("# EOF\n");
+    out
+}
+
+fn write_family(out: &mut String, family: &MetricFamily, exemplars: &Exemplars) {
+    let of_type = family.get_field_type();
+    // The ending belongs to the sample here, not to the family.
+    let name = family.name();
+    let name = match of_type {
+        MetricType::COUNTER => name.strip_suffix("_total").unwrap_or(name),
+        _ => name,
+    };
+    write_head(out, name, of_type, family.help());
+    for sample in family.get_metric() {
+        let labels = Labels::of(sample);
+        match of_type {
+            MetricType::COUNTER => {
+                write_sample(out, (name, "_total"), &labels, sample.get_counter().get_value());
+            }
+            MetricType::GAUGE => {
+                write_sample(out, (name, ""), &labels, sample.get_gauge().get_value());
+            }
+            MetricType::HISTOGRAM => write_histogram(out, name, &labels, sample, exemplars),
+            MetricType::SUMMARY | MetricType::UNTYPED => {}
+        }
+    }
+}
+
+// Writing to a string cannot fail; the results of `write!` say nothing.
+
+fn write_head(out: &mut String, name: &str, of_type: MetricType, help: &str) {
+    let of_type = match of_type {
+        MetricType::COUNTER => "counter",
+        MetricType::GAUGE => "gauge",
+        MetricType::HISTOGRAM => "histogram",
+        MetricType::SUMMARY | MetricType::UNTYPED => "unknown",
+    };
+    let _ = writeln!(out, "# HELP {name} {}", escaped(help));
+    let _ = writeln!(out, "# TYPE {name} {of_type}");
+    let ends_in = |unit: &&&str| name.strip_suffix(**unit).is_some_and(|rest| rest.ends_with('_'));
+    if let Some(unit) = UNITS.iter().find(ends_in) {
+        let _ = writeln!(out, "# UNIT {name} {unit}");
+    }
+}
+
+fn write_sample(out: &mut String, (name, ending): (&str, &str), labels: &Labels, value: f64) {
+    let _ = writeln!(out, "{name}{ending}{} {}", labels.text(None), number(value));
+}
+
+fn write_histogram(
+    out: &mut String,
+    name: &str,
+    labels: &Labels,
+    sample: &proto::Metric,
+    exemplars: &Exemplars,
+) {
+    let histogram = sample.get_histogram();
+    let finite = histogram.get_bucket().iter();
+    let finite = finite.map(|bucket| (bucket.upper_bound(), bucket.cumulative_count()));
+    let all = finite.filter(|(bound, _)| bound.is_finite());
+    let metric = names::ALL.iter().find(|metric| metric.name == name);
+    for (index, (bound, count)) in
+        all.chain([(f64::INFINITY, histogram.get_sample_count())]).enumerate()
+    {
+        let _ = write!(out, "{name}_bucket{} {count}", labels.text(Some(bound)));
+        let exemplar =
+            metric.and_then(|metric| exemplars.get(metric, &labels.in_order_of(metric), index));
+        if let Some(exemplar) = exemplar {
+            write_exemplar(out, &exemplar);
+        }
+        out.push('\n');
+    }
+    let labels = labels.text(None);
+    let _ = writeln!(out, "{name}_sum{labels} {}", number(histogram.get_sample_sum()));
+    let _ = writeln!(out, "{name}_count{labels} {}", histogram.get_sample_count());
+}
+
+fn write_exemplar(out: &mut String, exemplar: &Exemplar) {
+    let Exemplar { trace_id, value, when } = *exemplar;
+    let _ = write!(out, " # {{trace_id=\"{trace_id:032x}\"}} {} {when:.3}", number(value));
+}
+
+/// The labels of a sample.
+struct Labels<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Labels<'a> {
+    fn of(sample: &'a proto::Metric) -> Self {
+        Self(sample.get_label().iter().map(|label| (label.name(), label.value())).collect())
+    }
+
+    /// Their values as the metric lists them.
+    fn in_order_of(&self, metric: &Metric) -> Vec<&'a str> {
+        let value = |name: &&str| self.0.iter().find(|(of, _)| of == name).map(|(_, value)| *value);
+        metric.labels.iter().filter_map(value).collect()
+    }
+
+    /// As they are written, with the upper bound of a bucket if there is one.
+    fn text(&self, bound: Option<f64>) -> String {
+        let own = self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+        let bound = bound.map(|bound| format!("le=\"{}\"", number(bound)));
+        let all: Vec<_> = own.chain(bound).collect();
+        if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
+    }
+}
+
+/// A number as the format wants it: whole ones with `.0`, so that bounds are written in one way.
+fn number(value: f64) -> String {
+    if value == f64::INFINITY {
+        "+Inf".to_owned()
+    } else if value == f64::NEG_INFINITY {
+        "-Inf".to_owned()
+    } else {
+        format!("{value:?}")
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+}
+
+#[cfg(test)]
+mod tests;
