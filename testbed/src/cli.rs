@@ -35,16 +35,24 @@ pub enum Command {
     Backend(BackendArgs),
     /// Run the fault proxy alone, with Toxiproxy's HTTP API
     Proxy(ProxyArgs),
+    /// Run experiments when asked to over HTTP, one at a time, and show them
+    Serve(ServeArgs),
+    /// Ask a server whether it is alive: exit code 0 or 1
+    Healthcheck(HealthcheckArgs),
 }
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 pass, 1 something broke, 2 bad command line, 3 invalid \
                         experiment file, 4 inconclusive, 99 an expectation failed, 130 or 143 \
-                        interrupted.")]
+                        interrupted. With --server, they are those of the run there; 1 as well \
+                        if the server cannot be reached or runs another experiment.")]
 pub struct RunArgs {
-    /// The experiment file
+    /// The experiment file; with --server, its name in the server's folder
     pub file: PathBuf,
+    /// Run it on `windtunnel serve` at http://HOST:PORT, and show it here
+    #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen"])]
+    pub server: Option<String>,
     /// Virtual time or real sockets; default: what the file says
     #[arg(long)]
     pub mode: Option<Mode>,
@@ -172,6 +180,40 @@ pub struct ProxyArgs {
     /// The seed of all chance
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "docs/serve.md describes what can be asked of it.\n\nExit codes: 1 the port is \
+                        taken, 2 bad command line, 3 invalid experiment file, 130 or 143 \
+                        interrupted; the run under way is stopped and its faults are healed."
+)]
+pub struct ServeArgs {
+    /// Where to listen. On loopback, only requests for this machine's own names are answered
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9464")]
+    pub listen: SocketAddr,
+    /// The folder of experiments; no file outside of it is read
+    #[arg(long, value_name = "DIR", default_value = "experiments")]
+    pub experiments: PathBuf,
+    /// Where run directories are made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// What does the network faults of live runs; as in `run`
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub faults: EngineChoice,
+    /// Run this experiment at once, such as stall/overload-recovery. Default: the environment
+    /// variable EXPERIMENT; without it, wait to be asked
+    #[arg(long, value_name = "NAME")]
+    pub start: Option<String>,
+}
+
+/// Arguments of `healthcheck`.
+#[derive(Debug, Args)]
+pub struct HealthcheckArgs {
+    /// The server; without a path, its /healthz is asked. /readyz says whether it can start runs
+    #[arg(default_value = "http://127.0.0.1:9464")]
+    pub url: String,
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -1,6 +1,7 @@
 //! Driving an experiment: one shell, two worlds.
 
 mod calls;
+pub mod engine;
 pub mod interrupt;
 pub mod live;
 mod overhead;

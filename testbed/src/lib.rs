@@ -3,7 +3,8 @@
 //!
 //! The way through the house: [`experiment`] turns a file into a plan; [`drive`] runs the plan's
 //! arms, in virtual time or live against [`backend`] through [`client`]; [`watch`] sees every event;
-//! [`verdict`] judges what was recorded; [`report`] says it. [`run`] wires them together.
+//! [`verdict`] judges what was recorded; [`report`] says it. [`run`] wires them together, for the
+//! command line and for [`serve`], whose runs [`remote`] starts from elsewhere.
 
 pub mod backend;
 pub mod cli;
@@ -13,14 +14,17 @@ pub mod experiment;
 pub mod law;
 pub mod list;
 pub mod proxy_command;
+pub mod remote;
 pub mod report;
 pub mod run;
 pub mod run_dir;
 pub mod say;
+pub mod serve;
 pub mod verdict;
 
 /// Observers: they see every event and change nothing.
 pub mod watch {
+    pub mod current;
     pub mod exemplars;
     pub mod journal;
     pub mod names;

@@ -5,7 +5,10 @@ use std::io::{self, BufReader, IsTerminal, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
 use testbed::backend::{StandaloneArgs, run_standalone};
-use testbed::cli::{self, BackendArgs, CheckArgs, Cli, Command, LawArgs, ProxyArgs, RunArgs};
+use testbed::cli::{
+    self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, RunArgs,
+    ServeArgs,
+};
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
 use testbed::experiment::document::Document;
@@ -13,7 +16,10 @@ use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
 use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
+use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
+use testbed::serve::wire::Order;
+use testbed::serve::{ServeCommand, ServeCommandError, run_serve};
 use testbed::{law, list, say};
 use testbed_core::service::ServiceConfig;
 
@@ -39,13 +45,18 @@ enum Unusable {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Run(args) => run_command(&args),
+        Command::Run(args) => match &args.server {
+            Some(server) => remote_command(server, &args),
+            None => run_command(&args),
+        },
         Command::Check(args) => check_command(&args),
         Command::Law(args) => law_command(&args),
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
         Command::Schema => print(&format!("{:#}\n", experiment::schema())).map(|()| 0),
         Command::Backend(args) => backend_command(args),
         Command::Proxy(args) => proxy_command(args),
+        Command::Serve(args) => serve_command(args),
+        Command::Healthcheck(args) => healthcheck_command(&args),
     };
     done.map_or_else(
         |Failure(code, message)| {
@@ -72,6 +83,54 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         if args.json { format!("{:#}\n", finished.json(&plan)) } else { finished.text(&plan) };
     print(&out)?;
     Ok(finished.exit_code())
+}
+
+fn remote_command(server: &str, args: &RunArgs) -> Result<u8, Failure> {
+    let file = args.file.to_string_lossy();
+    let order = Order {
+        experiment: file.trim_start_matches("./").to_owned(),
+        mode: args.mode,
+        seed: args.seed,
+        set: args.set.iter().map(|(path, value)| format!("{path}={value}")).collect(),
+    };
+    let command = RemoteCommand { server: server.to_owned(), order, quiet: args.quiet };
+    let followed = run_remote(&command, &watch_signals()?).map_err(remote_failure)?;
+    if let Some(error) = followed.end.error {
+        return Err(Failure(BROKEN, format!("error: {error}")));
+    }
+    let verdict = followed.end.verdict.unwrap_or_default();
+    print(&if args.json { format!("{verdict:#}\n") } else { followed.end.text })?;
+    Ok(followed.exit_code)
+}
+
+fn remote_failure(error: RemoteError) -> Failure {
+    Failure(error.exit_code(), format!("error: {error}"))
+}
+
+fn healthcheck_command(args: &HealthcheckArgs) -> Result<u8, Failure> {
+    healthcheck(&args.url).map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
+    Ok(0)
+}
+
+fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
+    let interrupt = watch_signals()?;
+    // Compose files hand an empty variable on where none is set.
+    let start = args.start.or_else(|| std::env::var("EXPERIMENT").ok());
+    let command = ServeCommand {
+        listen: args.listen,
+        experiments: args.experiments,
+        out: args.out,
+        faults: args.faults,
+        start: start.filter(|name| !name.is_empty()),
+    };
+    run_serve(&command, &interrupt).map_err(|error| match error {
+        ServeCommandError::Invalid(report) => {
+            Failure(INVALID, report.render(colour(&io::stderr())))
+        }
+        ServeCommandError::Unfound(_) => Failure(USAGE, format!("error: {error}")),
+        _ => Failure(BROKEN, format!("error: {error}")),
+    })?;
+    Ok(interrupted(&interrupt))
 }
 
 fn check_command(args: &CheckArgs) -> Result<u8, Failure> {
@@ -163,10 +222,7 @@ fn proxy_command(args: ProxyArgs) -> Result<u8, Failure> {
 
 /// The exit code of what runs until a signal comes.
 fn interrupted(interrupt: &Interrupt) -> u8 {
-    match interrupt.signal() {
-        Some(Signal::Terminate) => 143,
-        _ => 130,
-    }
+    interrupt.signal().unwrap_or(Signal::Interrupt).exit_code()
 }
 
 fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {

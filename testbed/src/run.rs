@@ -1,13 +1,12 @@
-//! `windtunnel run`: from a plan to a verdict.
+//! From a plan to a verdict: `windtunnel run`, and every run of `windtunnel serve`.
 
 use crate::cli::Listen;
+use crate::drive::engine::{FaultEngine, NoEngine};
 use crate::drive::interrupt::Interrupt;
-use crate::drive::live::Live;
-use crate::drive::shell::{Ending, Shell};
-use crate::drive::sim::Sim;
+use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
 use crate::experiment::file::{Mode, Waits};
-use crate::experiment::plan::{Action, FaultPlan, Plan};
+use crate::experiment::plan::Plan;
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
@@ -18,14 +17,12 @@ use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
 use crate::watch::view::View;
 use crate::watch::waits::WaitLog;
-use faults::engine::{Resolved, TOXIPROXY_URL};
-use faults::{Engine, EngineChoice, EngineError, EngineInfo, Toxic};
+use faults::EngineChoice;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use testbed_core::observe::Observer;
-use testbed_core::rng::Streams;
 use testbed_core::time::Nanos;
 use thiserror::Error;
 
@@ -56,15 +53,9 @@ pub enum RunError {
     /// Metrics cannot be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The faults cannot be had as they were asked for.
+    /// The faults of the file cannot be had as they were asked for.
     #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// Network faults are asked for, and no engine.
-    #[error(
-        "fault `{0}` is one of the network, and `--faults none` leaves out the proxy; choose \
-         another engine, or another file"
-    )]
-    NoProxy(String),
+    Engine(#[from] NoEngine),
     /// The world broke.
     #[error(transparent)]
     World(#[from] WorldError),
@@ -97,8 +88,7 @@ impl Finished {
                 Class::Inconclusive => 4,
                 Class::Fail => 99,
             },
-            Outcome::Interrupted(Signal::Interrupt) => 130,
-            Outcome::Interrupted(Signal::Terminate) => 143,
+            Outcome::Interrupted(signal) => signal.exit_code(),
         }
     }
 
@@ -121,7 +111,8 @@ impl Finished {
     }
 }
 
-/// Runs `plan`, the experiment whose file reads `text`.
+/// Runs `plan`, the experiment whose file reads `text`, for the command line: with a view and, if
+/// asked for, metrics.
 ///
 /// # Errors
 /// When something breaks that says nothing about the experiment's question.
@@ -131,31 +122,73 @@ pub fn run(
     options: &RunOptions,
     interrupt: Interrupt,
 ) -> Result<Finished, RunError> {
-    let engine = engine(plan, options)?;
-    let prometheus = Prometheus::new(&labels(plan));
-    let _server = match options.listen {
-        Listen::Off => None,
-        Listen::At(addr) => {
-            let server = MetricsServer::start(addr, prometheus.registry(), prometheus.exemplars())?;
-            if !options.quiet {
-                say::err(&format!("metrics: http://{}/metrics", server.addr()));
-            }
-            Some(server)
-        }
-    };
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| RunError::RunDir { path, source }
-    };
-    let run_dir = RunDir::create(&options.out, &plan.name).map_err(failed(&options.out))?;
-    describe(&run_dir, plan, &engine, text).map_err(failed(run_dir.path()))?;
-    let outcome = watched(plan, &run_dir, options, prometheus, (&engine, interrupt))?;
+    let labels = labels(plan);
+    let engine = FaultEngine::choose(plan, &options.faults)?;
+    let prometheus = Prometheus::new(&labels);
+    let server = metrics_server(&prometheus, options)?;
+    let prepared = Prepared::new(plan, text, engine, &options.out)?;
+    let live = plan.mode == Mode::Live;
+    let view = (!options.quiet).then(|| View::new(live, &labels.arms, plan.length()));
+    let served = server.is_some().then_some(prometheus);
+    execute(plan, &prepared, (served, view), interrupt)
+}
+
+fn metrics_server(
+    prometheus: &Prometheus,
+    options: &RunOptions,
+) -> Result<Option<MetricsServer>, ServeError> {
+    let Listen::At(addr) = options.listen else { return Ok(None) };
+    let server = MetricsServer::start(addr, prometheus.registry(), prometheus.exemplars())?;
+    if !options.quiet {
+        say::err(&format!("metrics: http://{}/metrics", server.addr()));
+    }
+    Ok(Some(server))
+}
+
+/// A run that can begin.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Where it leaves what it records.
+    pub run_dir: RunDir,
+    engine: FaultEngine,
+}
+
+impl Prepared {
+    /// Makes a directory for a run of `plan` below `out`, and writes down what is known before the
+    /// first request.
+    ///
+    /// # Errors
+    /// When the system does not let it be written.
+    pub fn new(plan: &Plan, text: &str, engine: FaultEngine, out: &Path) -> Result<Self, RunError> {
+        let run_dir = RunDir::create(out, &plan.name).map_err(unwritten(out))?;
+        describe(&run_dir, plan, &engine, text).map_err(unwritten(run_dir.path()))?;
+        Ok(Self { run_dir, engine })
+    }
+}
+
+/// Runs `plan` as it was prepared, and judges it; `watcher` sees every event.
+///
+/// # Errors
+/// When something breaks that says nothing about the experiment's question.
+pub fn execute(
+    plan: &Plan,
+    prepared: &Prepared,
+    watcher: impl Observer,
+    interrupt: Interrupt,
+) -> Result<Finished, RunError> {
+    let run_dir = &prepared.run_dir;
+    let outcome = watched(plan, prepared, watcher, interrupt)?;
     let finished = Finished { outcome, run_dir: run_dir.path().to_owned() };
-    conclude(&run_dir, plan, &finished).map_err(failed(run_dir.path()))?;
+    conclude(run_dir, plan, &finished).map_err(unwritten(run_dir.path()))?;
     Ok(finished)
 }
 
-fn labels(plan: &Plan) -> RunLabels {
+fn unwritten(path: &Path) -> impl Fn(io::Error) -> RunError {
+    move |source| RunError::RunDir { path: path.to_owned(), source }
+}
+
+/// What the labels of the metrics of `plan` say.
+pub(crate) fn labels(plan: &Plan) -> RunLabels {
     RunLabels {
         experiment: plan.name.clone(),
         mode: plan.mode.name().to_owned(),
@@ -171,51 +204,6 @@ fn labels(plan: &Plan) -> RunLabels {
 fn deadlines(plan: &Plan) -> Vec<Nanos> {
     let timeouts: BTreeSet<_> = plan.arms.iter().filter_map(|arm| arm.client().timeout).collect();
     timeouts.into_iter().collect()
-}
-
-/// What does a run's faults.
-enum FaultEngine {
-    /// The simulation.
-    Virtual,
-    /// Proxies.
-    Live(Engine),
-    /// Nothing: clients connect to backends themselves.
-    None,
-}
-
-impl FaultEngine {
-    fn info(&self) -> EngineInfo {
-        let own = |name| EngineInfo { name, version: env!("CARGO_PKG_VERSION").to_owned() };
-        match self {
-            Self::Virtual => own("virtual"),
-            Self::Live(engine) => engine.info(),
-            Self::None => own("none"),
-        }
-    }
-}
-
-/// The engine that was chosen, once it is known that it can do all faults of the plan.
-fn engine(plan: &Plan, options: &RunOptions) -> Result<FaultEngine, RunError> {
-    if plan.mode == Mode::Virtual {
-        return Ok(FaultEngine::Virtual);
-    }
-    let variable = std::env::var(TOXIPROXY_URL).ok();
-    let Resolved { engine, notice } = options.faults.resolve(variable.as_deref())?;
-    if let Some(notice) = notice {
-        say::err(&format!("note: {notice}"));
-    }
-    let Some(engine) = engine else {
-        let of_network = |action: &Action| matches!(action, Action::Toxic(_) | Action::Down);
-        let fault = plan.faults.iter().find(|fault| of_network(&fault.action));
-        let refuse = |fault: &FaultPlan| Err(RunError::NoProxy(fault.name.clone()));
-        return fault.map_or(Ok(FaultEngine::None), refuse);
-    };
-    for FaultPlan { name, action, .. } in &plan.faults {
-        if let Action::Toxic(toxic) = action {
-            engine.check(&Toxic { name: Some(name.clone()), ..toxic.clone() })?;
-        }
-    }
-    Ok(FaultEngine::Live(engine))
 }
 
 /// What is known before the first request.
@@ -236,21 +224,17 @@ fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
 
 fn watched(
     plan: &Plan,
-    run_dir: &RunDir,
-    options: &RunOptions,
-    mut prometheus: Prometheus,
-    (engine, interrupt): (&FaultEngine, Interrupt),
+    Prepared { run_dir, engine }: &Prepared,
+    watcher: impl Observer,
+    interrupt: Interrupt,
 ) -> Result<Outcome, RunError> {
-    let failed = |source| RunError::RunDir { path: run_dir.path().to_owned(), source };
+    let failed = |source| unwritten(run_dir.path())(source);
     let (arms, live) = (labels(plan).arms, plan.mode == Mode::Live);
     let mut recorder = Recorder::new(&plan.arms, live, run_dir.open("series.csv").map_err(failed)?);
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
-    let mut view = (!options.quiet).then(|| View::new(live, &arms, plan.length()));
-    let served = (options.listen != Listen::Off).then_some(&mut prometheus);
-    let observers = (&mut recorder, &mut journal, &mut waits, served, &mut view);
-    let ran = drive(plan, engine, observers, interrupt);
-    drop(view);
+    let observers = (&mut recorder, &mut journal, &mut waits, watcher);
+    let ran = engine.drive(plan, observers, interrupt);
     let store = recorder.finish().map_err(failed);
     journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
@@ -267,26 +251,6 @@ fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Wri
     }
     let out = run_dir.open("waits.csv")?;
     Ok(Some(WaitLog::new(&plan.arm_names(), plan.waits, plan.mode == Mode::Live, out)))
-}
-
-/// The one place that knows both worlds.
-fn drive(
-    plan: &Plan,
-    engine: &FaultEngine,
-    observer: impl Observer,
-    interrupt: Interrupt,
-) -> Result<Ending, WorldError> {
-    let streams = Streams::new(plan.seed);
-    let engine = match engine {
-        FaultEngine::Virtual => {
-            let sim = Sim::new(&plan.arms, &streams, interrupt);
-            return Shell::new(plan, sim, observer).run();
-        }
-        FaultEngine::Live(engine) => Some(engine),
-        FaultEngine::None => None,
-    };
-    let live = Live::start(&plan.arms, engine, &streams, interrupt)?;
-    Shell::new(plan, live, observer).run()
 }
 
 fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {

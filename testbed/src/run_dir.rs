@@ -56,6 +56,11 @@ impl RunDir {
         &self.path
     }
 
+    /// Its own name: `<utc>-<name>-<id>`, no two alike in a parent.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// Writes a whole file.
     ///
     /// # Errors

@@ -98,6 +98,16 @@ pub enum Signal {
     Terminate,
 }
 
+impl Signal {
+    /// What a process exits with that was stopped by it.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+        }
+    }
+}
+
 /// Something broke; it says nothing about the experiment's question.
 #[derive(Debug, Error)]
 pub enum WorldError {

@@ -1,5 +1,6 @@
 //! Serves the metrics of a run over HTTP, for Prometheus to fetch.
 
+use super::current::{Current, Shown};
 use super::exemplars::Exemplars;
 use super::openmetrics;
 use super::prometheus::render;
@@ -74,7 +75,7 @@ impl MetricsServer {
         let (running, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("metrics".into())
-            .spawn(move || serve(runtime, listener, Source { registry, exemplars }, stopped))
+            .spawn(move || serve(runtime, listener, Shown { registry, exemplars }, stopped))
             .map_err(Start)?;
         Ok(Self { addr, running: Some(running), thread: Some(thread) })
     }
@@ -105,31 +106,30 @@ fn listen(addr: SocketAddr, runtime: &Runtime) -> Result<TcpListener, ServeError
 
 /// Serves until the other end of `stopped` is gone. Connections are tasks of `runtime`, which is
 /// dropped on return: those still open are cut off, however long their clients keep them alive.
-fn serve(runtime: Runtime, listener: TcpListener, source: Source, stopped: oneshot::Receiver<()>) {
-    runtime.spawn(axum::serve(listener, routes(source)).into_future());
+fn serve(runtime: Runtime, listener: TcpListener, shown: Shown, stopped: oneshot::Receiver<()>) {
+    runtime.spawn(axum::serve(listener, routes(shown)).into_future());
     // Nothing is ever sent: it ends with the error that the sender was dropped.
     let _ = runtime.block_on(stopped);
 }
 
-/// What a scrape is answered from.
-#[derive(Clone, Debug)]
-struct Source {
-    registry: Registry,
-    exemplars: Exemplars,
+fn routes(shown: Shown) -> Router {
+    Router::new().route("/", get(async || INDEX)).merge(metrics_route(shown.into()))
 }
 
-fn routes(source: Source) -> Router {
-    Router::new().route("/", get(async || INDEX)).route("/metrics", get(metrics)).with_state(source)
+/// `/metrics` of the run that is current when it is fetched.
+pub(crate) fn metrics_route(current: Current) -> Router {
+    Router::new().route("/metrics", get(metrics)).with_state(current)
 }
 
 /// In OpenMetrics for those who ask for it, which alone has exemplars, else in the text format 0.0.4.
-async fn metrics(State(source): State<Source>, headers: HeaderMap) -> impl IntoResponse {
+async fn metrics(State(current): State<Current>, headers: HeaderMap) -> impl IntoResponse {
+    let Shown { registry, exemplars } = current.shown();
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     if accept.is_some_and(openmetrics::is_asked_for) {
-        let text = openmetrics::encode(&source.registry.gather(), &source.exemplars);
+        let text = openmetrics::encode(&registry.gather(), &exemplars);
         ([(CONTENT_TYPE, openmetrics::CONTENT_TYPE)], text)
     } else {
-        ([(CONTENT_TYPE, TEXT_FORMAT)], render(&source.registry))
+        ([(CONTENT_TYPE, TEXT_FORMAT)], render(&registry))
     }
 }
 

@@ -7,9 +7,12 @@ mod downloads;
 mod log;
 mod meter;
 mod screen;
+mod snapshot;
+
+pub use snapshot::{ArmSnapshot, Snapshot};
 
 use super::prometheus::ArmLabel;
-use board::Board;
+use board::{Board, Cue};
 use indicatif::ProgressDrawTarget;
 use log::Log;
 use screen::Screen;
@@ -53,13 +56,51 @@ impl View {
     }
 }
 
-impl Observer for View {
-    fn on_event(&mut self, now: Time, event: &Event<'_>) {
-        let Some(cue) = self.board.on_event(now, event) else { return };
+impl View {
+    /// Shows the arms as they were at `now`, in a view that sees no events of requests. It counts as
+    /// a sampling instant.
+    pub fn show(&mut self, now: Time, snapshot: &Snapshot) {
+        self.board.show(now, snapshot);
+        self.draw(Cue::Tick);
+    }
+
+    fn draw(&mut self, cue: Cue<'_>) {
         match &mut self.output {
             Output::Screen(screen) => screen.on_cue(cue, &self.board),
             Output::Log(log) => log.on_cue(cue, &self.board).iter().for_each(|line| print(line)),
         }
+    }
+}
+
+impl Observer for View {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        if let Some(cue) = self.board.on_event(now, event) {
+            self.draw(cue);
+        }
+    }
+}
+
+/// Watches a run for views elsewhere: it knows what a view would show, and draws nothing.
+#[derive(Debug)]
+pub struct Unseen {
+    board: Board,
+}
+
+impl Unseen {
+    /// For a run of the `arms`, in file order, that is planned to last `total` of run time.
+    pub fn new(arms: &[ArmLabel], total: Nanos) -> Self {
+        Self { board: Board::new(arms, total) }
+    }
+
+    /// The arms at the last event, by name in file order.
+    pub fn snapshot(&self) -> Snapshot {
+        self.board.snapshot()
+    }
+}
+
+impl Observer for Unseen {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        self.board.on_event(now, event);
     }
 }
 

@@ -14,6 +14,7 @@ mod law;
 mod list;
 mod regimes;
 mod sentences;
+mod serve;
 mod stall;
 
 /// What was shipped with the program, by its path under `experiments/`.

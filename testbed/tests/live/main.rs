@@ -15,19 +15,12 @@ mod prometheus;
 mod proxy;
 mod timeouts;
 
-use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use support::process::Running;
+pub(crate) use support::process::send;
 
 /// The machine, for one test at a time.
 fn machine() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     // A test that failed has left nothing behind.
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Sends a signal, such as `INT`.
-fn send(running: &Running, signal: &str) {
-    let pid = running.child.id().to_string();
-    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
 }

@@ -34,7 +34,7 @@ pub(crate) fn eventually<T>(limit: Duration, what: &str, mut look: impl FnMut() 
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) stdout: NamedTempFile,
-    stderr: NamedTempFile,
+    pub(crate) stderr: NamedTempFile,
 }
 
 /// What a process left behind.
@@ -46,10 +46,21 @@ pub(crate) struct Finished {
 
 impl Running {
     pub(crate) fn start(dir: &Path, args: &[&str], stdin: Stdio) -> Self {
+        Self::start_with(dir, args, stdin, &[])
+    }
+
+    /// Starts the program with these environment variables too.
+    pub(crate) fn start_with(
+        dir: &Path,
+        args: &[&str],
+        stdin: Stdio,
+        variables: &[(&str, &str)],
+    ) -> Self {
         // Files take whatever is written to them without anybody reading.
         let (stdout, stderr) = (NamedTempFile::new().unwrap(), NamedTempFile::new().unwrap());
         let child = Command::new(env!("CARGO_BIN_EXE_windtunnel"))
             .args(args)
+            .envs(variables.iter().copied())
             .current_dir(dir)
             .stdin(stdin)
             .stdout(stdout.reopen().unwrap())
@@ -87,6 +98,12 @@ impl Drop for Running {
             eprintln!("standard error of the process:\n{}", text(&self.stderr));
         }
     }
+}
+
+/// Sends a signal, such as `INT`.
+pub(crate) fn send(running: &Running, signal: &str) {
+    let pid = running.child.id().to_string();
+    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
 }
 
 /// The address behind `prefix`, as soon as the text has it.

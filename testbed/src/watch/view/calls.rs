@@ -14,9 +14,11 @@ pub(super) struct CallBoard {
     pub(super) gradient: Option<f64>,
     pub(super) in_flight: u32,
     pub(super) waiting: u32,
-    pub(super) goodput: Rate,
+    /// Successes a second, at the last tick.
+    pub(super) goodput_per_s: f64,
     /// The window at each tick.
     pub(super) windows: Sparkline,
+    goodput: Rate,
 }
 
 impl CallBoard {
@@ -27,8 +29,9 @@ impl CallBoard {
             gradient: None,
             in_flight: 0,
             waiting: 0,
-            goodput: Rate::new(),
+            goodput_per_s: 0.0,
             windows: Sparkline::new(),
+            goodput: Rate::new(),
         }
     }
 
@@ -66,6 +69,7 @@ impl CallBoard {
 
     pub(super) fn tick(&mut self, now: Time) {
         self.goodput.mark(now);
+        self.goodput_per_s = self.goodput.per_second();
         self.windows.push(self.window);
     }
 }
@@ -102,6 +106,6 @@ mod tests {
             board.finished(outcome, 0);
         }
         board.tick(Time::ZERO.after(Nanos::from_secs(1)));
-        assert_eq!(board.goodput.per_second(), 1.0);
+        assert_eq!(board.goodput_per_s, 1.0);
     }
 }

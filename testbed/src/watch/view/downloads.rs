@@ -16,7 +16,9 @@ pub(super) struct DownloadBoard {
     /// How long the oldest of them had waited at the last tick.
     pub(super) oldest: Nanos,
     pub(super) tasks_done: u64,
-    /// MiB granted a second, at each tick.
+    /// MiB granted a second, at the last tick.
+    pub(super) mib_per_s: f64,
+    /// The same at each tick.
     pub(super) throughputs: Sparkline,
     granted: Rate,
     under_way: WaitsUnderWay,
@@ -28,15 +30,11 @@ impl DownloadBoard {
             waiting: 0,
             oldest: Nanos::ZERO,
             tasks_done: 0,
+            mib_per_s: 0.0,
             throughputs: Sparkline::new(),
             granted: Rate::new(),
             under_way: WaitsUnderWay::default(),
         }
-    }
-
-    /// MiB granted a second.
-    pub(super) fn throughput(&self) -> f64 {
-        self.granted.per_second() / BYTES_PER_MIB
     }
 
     pub(super) fn asked(&mut self, wait: &Wait, waiting: u32) {
@@ -59,7 +57,8 @@ impl DownloadBoard {
     pub(super) fn tick(&mut self, now: Time) {
         self.oldest = self.under_way.ages(now).next().unwrap_or(Nanos::ZERO);
         self.granted.mark(now);
-        self.throughputs.push(self.throughput());
+        self.mib_per_s = self.granted.per_second() / BYTES_PER_MIB;
+        self.throughputs.push(self.mib_per_s);
     }
 }
 
@@ -93,7 +92,7 @@ mod tests {
             board.wait_ended(&wait(id, asked_ms), end, 0);
             board.tick(at(tick_ms));
             assert_eq!(board.oldest, Nanos::from_millis(oldest_ms), "waiter {id}");
-            assert_eq!(board.throughput(), throughput, "waiter {id}");
+            assert_eq!(board.mib_per_s, throughput, "waiter {id}");
         }
     }
 

@@ -60,7 +60,7 @@ fn calls_text(calls: &CallBoard) -> String {
         calls.limit,
         calls.gradient_text(),
         calls.in_flight,
-        calls.goodput.per_second(),
+        calls.goodput_per_s,
     )
 }
 
@@ -69,7 +69,7 @@ fn downloads_text(downloads: &DownloadBoard) -> String {
         "waiting {} oldest {:.2}s granted {:.2} MiB/s tasks done {}",
         downloads.waiting,
         downloads.oldest.as_secs_f64(),
-        downloads.throughput(),
+        downloads.mib_per_s,
         downloads.tasks_done,
     )
 }

@@ -117,7 +117,7 @@ fn calls_text(calls: &CallBoard) -> String {
         calls.gradient_text(),
         calls.in_flight,
         calls.waiting,
-        calls.goodput.per_second(),
+        calls.goodput_per_s,
     )
 }
 
@@ -126,7 +126,7 @@ fn downloads_text(downloads: &DownloadBoard) -> String {
         "{:>7} {:>6.2}s {:>7.2} {:>10}",
         downloads.waiting,
         downloads.oldest.as_secs_f64(),
-        downloads.throughput(),
+        downloads.mib_per_s,
         downloads.tasks_done,
     )
 }

@@ -1,0 +1,102 @@
+//! Watches a run and tells its history what a view elsewhere needs.
+
+use super::history::History;
+use super::wire::Message;
+use crate::watch::view::Unseen;
+use testbed_clock::LiveClock;
+use testbed_core::event::Event;
+use testbed_core::observe::Observer;
+use testbed_core::time::{Nanos, Time};
+
+/// Wall time between two samples of the arms: ten a second are as many as a person can see.
+const EVERY: Nanos = Nanos::from_millis(100);
+
+/// An observer that tells phases and faults as they come, and the arms at most ten times a second
+/// of wall time.
+#[derive(Debug)]
+pub(super) struct Tap {
+    unseen: Unseen,
+    history: History,
+    clock: LiveClock,
+    throttle: Throttle,
+}
+
+/// Lets one thing pass each [`EVERY`].
+#[derive(Debug)]
+struct Throttle {
+    /// From when on the next may pass.
+    due: Time,
+}
+
+impl Tap {
+    pub(super) fn new(history: History) -> Self {
+        let info = history.info();
+        let unseen = Unseen::new(&info.labels(), info.length());
+        Self { unseen, history, clock: LiveClock::start(), throttle: Throttle { due: Time::ZERO } }
+    }
+
+    fn tick(&mut self, now: Time) {
+        if self.throttle.lets(self.clock.now()) {
+            self.sample(now);
+        }
+    }
+
+    fn sample(&self, now: Time) {
+        let (t_ns, arms) = (now.as_nanos(), self.unseen.snapshot());
+        self.history.tell(&Message::States { t_ns, arms });
+    }
+}
+
+impl Throttle {
+    fn lets(&mut self, wall: Time) -> bool {
+        if wall < self.due {
+            return false;
+        }
+        // Counted from when it was due, so that what comes as often as it may, but not on the dot,
+        // passes each time.
+        self.due = self.due.after(EVERY).max(wall);
+        true
+    }
+}
+
+impl Observer for Tap {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        self.unseen.on_event(now, event);
+        let t_ns = now.as_nanos();
+        match *event {
+            Event::Phase { name, .. } => {
+                self.history.tell(&Message::Phase { t_ns, phase: name.to_owned() });
+            }
+            Event::Fault { name, on, .. } => {
+                self.history.tell(&Message::Fault { t_ns, fault: name.to_owned(), on });
+            }
+            Event::Tick => self.tick(now),
+            // The last state is told, however fast virtual time went.
+            Event::End => self.sample(now),
+            // They are in the samples.
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of the instants pass.
+    fn passing(us: impl Iterator<Item = u64>) -> usize {
+        let mut throttle = Throttle { due: Time::ZERO };
+        us.filter(|us| throttle.lets(Time::ZERO.after(Nanos::from_micros(*us)))).count()
+    }
+
+    #[test]
+    fn ten_a_second_pass_however_many_come_and_all_of_ten_that_are_late_by_turns() {
+        assert_eq!(passing((0..100_000).map(|tick| tick * 100)), 100, "10 s of 10,000 a second");
+        let late = |tick: u64| tick * 100_000 + 3_000 * (tick % 3);
+        assert_eq!(passing((1..=100).map(late)), 100, "10 s of 10 a second");
+        assert_eq!(passing((0..10).map(|tick| tick * 1_000_000)), 10, "10 s of one a second");
+        // A pause is not made up for by more than one.
+        let pause = [0, 5_000_000, 5_000_100, 5_000_200].into_iter();
+        assert_eq!(passing(pause), 3);
+    }
+}
