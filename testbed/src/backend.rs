@@ -6,6 +6,7 @@
 
 mod admin;
 mod connection;
+mod control;
 mod engine;
 mod file;
 pub mod pattern;
@@ -13,6 +14,7 @@ mod range;
 mod server;
 mod standalone;
 
+pub use control::{ControlArgs, Ports};
 pub use server::{AGE_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER};
 pub use standalone::{StandaloneArgs, run_standalone};
 

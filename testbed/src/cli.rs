@@ -1,9 +1,10 @@
 //! The command line.
 
+use crate::backend::Ports;
 use crate::experiment::file::Mode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use faults::EngineChoice;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use testbed_core::distribution::Distribution;
 
@@ -161,6 +162,15 @@ pub struct BackendArgs {
     /// The seed of its service times
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Also give backends to the arms of a testbed elsewhere, which asks for them here
+    #[arg(long, value_name = "ADDR")]
+    pub control: Option<SocketAddr>,
+    /// Where the backends of those arms listen
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1", requires = "control")]
+    pub host: IpAddr,
+    /// Their ports: a first and a last, or 0 for any that are free
+    #[arg(long, value_name = "FROM-TO", default_value = "18000-18063", requires = "control")]
+    pub ports: Ports,
 }
 
 /// Arguments of `proxy`.

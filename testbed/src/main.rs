@@ -4,7 +4,7 @@ use clap::Parser as _;
 use std::io::{self, BufReader, IsTerminal, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
-use testbed::backend::{StandaloneArgs, run_standalone};
+use testbed::backend::{ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
     self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, RunArgs,
     ServeArgs,
@@ -200,7 +200,9 @@ fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
     let service =
         ServiceConfig { servers: args.servers, service: args.service, backlog: args.backlog };
     let interrupt = watch_signals()?;
-    let standalone = StandaloneArgs { listen: args.listen, service, seed: args.seed };
+    let BackendArgs { listen, seed, host, ports, .. } = args;
+    let control = args.control.map(|listen| ControlArgs { listen, host, ports });
+    let standalone = StandaloneArgs { listen, service, seed, control };
     run_standalone(&standalone, || interrupt.signal().is_some())
         .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
     Ok(interrupted(&interrupt))

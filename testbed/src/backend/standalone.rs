@@ -1,6 +1,7 @@
 //! `windtunnel backend`: the backend alone, for a client of another make.
 
 use super::Backend;
+use super::control::{Control, ControlArgs};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::thread;
@@ -13,6 +14,9 @@ use tokio::runtime;
 /// How often it is asked whether to stop: often enough to seem prompt to a person.
 const STOP_POLL: Nanos = Nanos::from_millis(20);
 
+/// A fault to show.
+const HELD: &str = r#"{"hold":{"latency":"30ms"}}"#;
+
 /// What a backend that runs alone is told.
 #[derive(Clone, Debug)]
 pub struct StandaloneArgs {
@@ -22,13 +26,16 @@ pub struct StandaloneArgs {
     pub service: ServiceConfig,
     /// The seed of service times.
     pub seed: u64,
+    /// Where a testbed elsewhere gets backends for its arms, if anywhere.
+    pub control: Option<ControlArgs>,
 }
 
 /// Runs a backend with `GET` and `PUT` of `/hold` and `/faults` until `stop`, asked every 20 ms, says
-/// so. Prints where it listens, how it is held and how faults are injected. Must not be called from within a tokio runtime.
+/// so; and, if asked for, those of a testbed's arms. Prints where it listens, how it is held and how
+/// faults are injected. Must not be called from within a tokio runtime.
 ///
 /// # Errors
-/// Those of [`Backend::start`], and if standard output cannot be written.
+/// Those of [`Backend::start`], the same of the control, and if standard output cannot be written.
 pub fn run_standalone(args: &StandaloneArgs, stop: impl Fn() -> bool) -> io::Result<()> {
     run(args, &mut io::stdout(), stop)
 }
@@ -37,13 +44,26 @@ fn run(args: &StandaloneArgs, out: &mut impl Write, stop: impl Fn() -> bool) -> 
     let runtime = runtime::Builder::new_multi_thread().enable_io().build()?;
     let timer = Timer::start(LiveClock::start());
     let streams = Streams::new(args.seed);
-    let started = Backend::start_with_admin(args.listen, &args.service, &streams, timer);
-    let backend = runtime.block_on(started)?;
+    let (backend, control) = runtime.block_on(async {
+        let started =
+            Backend::start_with_admin(args.listen, &args.service, &streams, timer.clone());
+        let backend = started.await?;
+        let control = args.control.map(|args| Control::start(&args, timer)).transpose()?;
+        io::Result::Ok((backend, control))
+    })?;
     introduce(out, backend.addr())?;
+    if let Some(control) = &control {
+        introduce_control(out, control.addr())?;
+    }
     while !stop() {
         thread::sleep(STOP_POLL.as_std());
     }
-    runtime.block_on(backend.close());
+    runtime.block_on(async {
+        if let Some(control) = control {
+            control.close().await;
+        }
+        backend.close().await;
+    });
     Ok(())
 }
 
@@ -65,9 +85,21 @@ fn introduce(out: &mut impl Write, addr: SocketAddr) -> io::Result<()> {
     out.flush()
 }
 
+fn introduce_control(out: &mut impl Write, addr: SocketAddr) -> io::Result<()> {
+    let arms = format!("http://{addr}/arms");
+    let arm = r#"{"name":"a","service":{"servers":64,"service":{"constant":"10ms"}},"seed":7}"#;
+    writeln!(out, "control listening on {arms}")?;
+    writeln!(out, "  make backends   curl -X PUT {arms} -d '[{arm}]'")?;
+    writeln!(out, "  see one         curl {arms}/a")?;
+    writeln!(out, "  hold one        curl -X PUT {arms}/a/faults -d '{HELD}'")?;
+    writeln!(out, "  close them      curl -X DELETE {arms}")?;
+    out.flush()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Ports;
     use std::cell::Cell;
     use testbed_core::distribution::Distribution;
 
@@ -77,7 +109,7 @@ mod tests {
             service: Distribution::Constant(Nanos::from_millis(1)),
             backlog: 0,
         };
-        StandaloneArgs { listen, service, seed: 7 }
+        StandaloneArgs { listen, service, seed: 7, control: None }
     }
 
     #[test]
@@ -92,6 +124,20 @@ mod tests {
         assert!(!text.contains(":0/"), "the real port, not the asked one: {text}");
         assert!(text.contains("/hold -d null"), "{text}");
         assert!(text.contains("/faults -d null"), "{text}");
+    }
+
+    #[test]
+    fn a_control_says_where_it_listens_too() {
+        let any_port: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let control = ControlArgs { listen: any_port, host: any_port.ip(), ports: Ports::Any };
+        let args = StandaloneArgs { control: Some(control), ..args(any_port) };
+        let mut out = Vec::new();
+        run(&args, &mut out, || true).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let arms = text.lines().find_map(|line| line.strip_prefix("control listening on http://"));
+        let addr: SocketAddr = arms.unwrap().strip_suffix("/arms").unwrap().parse().unwrap();
+        assert_ne!(addr.port(), 0);
+        assert!(std::net::TcpStream::connect(addr).is_err(), "it is closed with the backend");
     }
 
     #[test]

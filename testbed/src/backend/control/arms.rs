@@ -1,0 +1,273 @@
+//! The backends of a testbed's arms.
+
+use super::Ports;
+use crate::backend::Backend;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use testbed_clock::Timer;
+use testbed_core::hold::{Feed, Hold, HoldConfig};
+use testbed_core::rng::Streams;
+use testbed_core::service::{BackendState, Rule, ServiceConfig, SlowStart};
+use testbed_core::time::Nanos;
+use tokio::sync::Mutex;
+
+/// As many arms as an experiment may have.
+const MAX_ARMS: usize = 64;
+/// Bytes that the name of an arm may have.
+const MAX_NAME: usize = 256;
+
+/// An arm that is to have a backend.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    name: String,
+    service: ServiceConfig,
+    /// Of the run: every arm draws the same numbers.
+    seed: u64,
+}
+
+/// Where an arm's backend is.
+#[derive(Debug, Serialize)]
+pub(super) struct Place {
+    name: String,
+    port: u16,
+}
+
+/// What is wrong, deliberately, with a backend; what is left out is as it should be.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Faults {
+    hold: Option<HoldConfig>,
+    rules: Vec<Rule>,
+    slow_starts: Vec<(String, SlowStart)>,
+    servers: Option<u32>,
+    frozen: bool,
+}
+
+/// See [`Feed`].
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FeedBody {
+    baseline: Option<Nanos>,
+    #[serde(default)]
+    overhead: Nanos,
+}
+
+/// All that is known of an arm's backend.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    name: String,
+    port: u16,
+    faults: Faults,
+    feed: FeedBody,
+    /// How often it was fed, so that a client sees whether its feeds arrive.
+    feeds: u64,
+    state: StateView,
+}
+
+/// See [`BackendState`]; utilisation counts from the view before.
+#[derive(Debug, Serialize)]
+struct StateView {
+    in_system: u32,
+    queued: u32,
+    utilisation: f64,
+}
+
+/// Why something is not done.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It makes no sense, and why.
+    Invalid(String),
+    /// There is no such arm.
+    Unknown(String),
+    /// The system does not let it.
+    Failed(io::Error),
+}
+
+/// The backends that there are.
+pub(super) struct Arms {
+    host: IpAddr,
+    ports: Ports,
+    timer: Timer,
+    running: Mutex<Vec<Running>>,
+}
+
+struct Running {
+    name: String,
+    backend: Backend,
+    faults: Faults,
+    feed: FeedBody,
+    feeds: u64,
+}
+
+impl Arms {
+    /// None yet.
+    pub(super) fn new(host: IpAddr, ports: Ports, timer: Timer) -> Self {
+        Self { host, ports, timer, running: Mutex::default() }
+    }
+
+    /// Where the backends are.
+    pub(super) async fn places(&self) -> Vec<Place> {
+        self.running.lock().await.iter().map(Running::place).collect()
+    }
+
+    /// Makes these, and no others, the backends that there are. Those from before are closed first,
+    /// since their testbed has gone or wants them no more.
+    ///
+    /// # Errors
+    /// If an arm makes no sense, which leaves everything as it was; or if one cannot listen, and then
+    /// there are no backends.
+    pub(super) async fn replace(&self, wanted: &[Wanted]) -> Result<Vec<Place>, Refusal> {
+        check(wanted).map_err(Refusal::Invalid)?;
+        let mut running = self.running.lock().await;
+        close(&mut running).await;
+        let mut next = 0;
+        for arm in wanted {
+            match self.start(arm, next).await {
+                Ok(backend) => {
+                    next = backend.addr().port().saturating_add(1);
+                    running.push(Running::new(&arm.name, backend));
+                }
+                Err(error) => {
+                    close(&mut running).await;
+                    return Err(Refusal::Failed(error));
+                }
+            }
+        }
+        Ok(running.iter().map(Running::place).collect())
+    }
+
+    /// On the first port from `next` on that nobody else has.
+    async fn start(&self, arm: &Wanted, next: u16) -> io::Result<Backend> {
+        let mut refused = io::Error::new(io::ErrorKind::AddrInUse, "there are not enough ports");
+        for port in self.ports.from(next) {
+            let listen = SocketAddr::new(self.host, port);
+            let streams = Streams::new(arm.seed);
+            match Backend::start(listen, &arm.service, &streams, self.timer.clone()).await {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => refused = error,
+                done => return done,
+            }
+        }
+        Err(refused)
+    }
+
+    /// Makes these, and no others, the faults of an arm's backend.
+    ///
+    /// # Errors
+    /// If there is no such arm, or if a fault makes no sense, which changes nothing.
+    pub(super) async fn set_faults(&self, name: &str, faults: Faults) -> Result<(), Refusal> {
+        let hold = faults.check().map_err(Refusal::Invalid)?;
+        let mut running = self.running.lock().await;
+        let arm = find(&mut running, name)?;
+        arm.backend.set_hold(hold);
+        arm.backend.set_rules(faults.rules.clone());
+        arm.backend.set_slow_starts(&faults.slow_starts);
+        arm.backend.set_servers(faults.servers);
+        arm.backend.set_frozen(faults.frozen);
+        arm.faults = faults;
+        Ok(())
+    }
+
+    /// Feeds a gradient hold, which lets the next answer go.
+    ///
+    /// # Errors
+    /// If there is no such arm.
+    pub(super) async fn feed(&self, name: &str, feed: FeedBody) -> Result<(), Refusal> {
+        let mut running = self.running.lock().await;
+        let arm = find(&mut running, name)?;
+        arm.backend.feed(Feed { baseline: feed.baseline, overhead: feed.overhead });
+        (arm.feed, arm.feeds) = (feed, arm.feeds + 1);
+        Ok(())
+    }
+
+    /// What there is to know of an arm's backend.
+    ///
+    /// # Errors
+    /// If there is no such arm.
+    pub(super) async fn view(&self, name: &str) -> Result<View, Refusal> {
+        let mut running = self.running.lock().await;
+        find(&mut running, name).map(|arm| arm.view())
+    }
+
+    /// Heals and closes all of them.
+    pub(super) async fn close(&self) {
+        close(&mut *self.running.lock().await).await;
+    }
+}
+
+impl Running {
+    fn new(name: &str, backend: Backend) -> Self {
+        let (faults, feed) = (Faults::default(), FeedBody::default());
+        Self { name: name.to_owned(), backend, faults, feed, feeds: 0 }
+    }
+
+    fn place(&self) -> Place {
+        Place { name: self.name.clone(), port: self.backend.addr().port() }
+    }
+
+    fn view(&self) -> View {
+        let Place { name, port } = self.place();
+        let BackendState { in_system, queued, utilisation } = self.backend.look();
+        let state = StateView { in_system, queued, utilisation };
+        View { name, port, faults: self.faults.clone(), feed: self.feed, feeds: self.feeds, state }
+    }
+}
+
+impl Faults {
+    /// What its hold means, if all of it makes sense.
+    fn check(&self) -> Result<Option<Hold>, String> {
+        for Rule { name, fault } in &self.rules {
+            if let Some(invalid) = fault.invalid().first() {
+                return Err(format!("rule `{name}`: {}: {}", invalid.field, invalid.message));
+            }
+        }
+        for (name, start) in &self.slow_starts {
+            if let Some(invalid) = start.invalid().into_iter().next() {
+                return Err(format!("slow start `{name}`: {}: {}", invalid.field, invalid.message));
+            }
+        }
+        self.hold.as_ref().map(Hold::try_from).transpose().map_err(str::to_owned)
+    }
+}
+
+fn find<'a>(running: &'a mut [Running], name: &str) -> Result<&'a mut Running, Refusal> {
+    match running.iter().position(|arm| arm.name == name) {
+        Some(index) => Ok(&mut running[index]),
+        None => Err(Refusal::Unknown(unknown(running, name))),
+    }
+}
+
+fn unknown(running: &[Running], name: &str) -> String {
+    let names: Vec<_> = running.iter().map(|arm| arm.name.as_str()).collect();
+    if names.is_empty() {
+        return format!("there is no arm `{name}`, and no other; make them with PUT /arms");
+    }
+    format!("there is no arm `{name}`; there are {}", names.join(", "))
+}
+
+async fn close(running: &mut Vec<Running>) {
+    for arm in running.drain(..) {
+        arm.backend.close().await;
+    }
+}
+
+fn check(wanted: &[Wanted]) -> Result<(), String> {
+    if wanted.len() > MAX_ARMS {
+        return Err(format!("there are {} arms; send {MAX_ARMS} at most", wanted.len()));
+    }
+    let mut names = BTreeSet::new();
+    for Wanted { name, service, .. } in wanted {
+        if name.is_empty() || name.len() > MAX_NAME {
+            return Err(format!("the name of an arm has 1 to {MAX_NAME} bytes"));
+        }
+        if service.servers == 0 {
+            return Err(format!("`{name}` has no servers; give it 1 or more"));
+        }
+        if !names.insert(name) {
+            return Err(format!("there are two arms `{name}`; names are one of a kind"));
+        }
+    }
+    Ok(())
+}
