@@ -7,7 +7,6 @@ mod events;
 mod health;
 mod history;
 mod host;
-mod metrics;
 mod refusal;
 mod runs;
 mod socket;
@@ -21,11 +20,11 @@ use crate::experiment::plan::Plan;
 use crate::experiment::problem::Report;
 use crate::watch::current::{Current, Shown};
 use crate::watch::exemplars::Exemplars;
+use crate::watch::prometheus::idle;
 use api::{Shared, routes};
 use catalogue::{Catalogue, Found, Unfound};
 use faults::EngineChoice;
 use host::Hosts;
-use metrics::Basics;
 use runs::Runs;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -98,11 +97,10 @@ pub enum ServeCommandError {
 /// If it cannot listen, if standard output cannot be written, or if the experiment to start with
 /// cannot be run.
 pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), ServeCommandError> {
-    let basics = Basics::new();
     let exemplars = Exemplars::default();
-    let current = Current::from(Shown { registry: basics.alone(), exemplars });
+    let current = Current::from(Shown { registry: idle(), exemplars });
     let (out, faults) = (command.out.clone(), command.faults.clone());
-    let runs = Runs::new(out, faults, current.clone(), basics);
+    let runs = Runs::new(out, faults, current.clone());
     let catalogue = Catalogue::new(&command.experiments);
     let first = command.start.as_deref().map(|name| planned(&catalogue, name)).transpose()?;
     // One thread: what is served is little, and a live run needs the others.

@@ -1,7 +1,6 @@
 //! The runs of a server: one at a time, on a thread of its own, and the last hundred of them.
 
 use super::history::{History, Reader};
-use super::metrics::Basics;
 use super::tap::Tap;
 use super::wire::{End, Kind, RunInfo, State};
 use crate::drive::engine::FaultEngine;
@@ -31,7 +30,6 @@ pub(super) struct Runs {
     out: PathBuf,
     faults: EngineChoice,
     current: Current,
-    basics: Basics,
     table: Arc<Mutex<Table>>,
 }
 
@@ -73,13 +71,8 @@ struct Table {
 }
 
 impl Runs {
-    pub(super) fn new(
-        out: PathBuf,
-        faults: EngineChoice,
-        current: Current,
-        basics: Basics,
-    ) -> Self {
-        Self { out, faults, current, basics, table: Arc::default() }
+    pub(super) fn new(out: PathBuf, faults: EngineChoice, current: Current) -> Self {
+        Self { out, faults, current, table: Arc::default() }
     }
 
     /// Starts a run of `plan`, the experiment called `experiment` whose file reads `text`.
@@ -103,7 +96,6 @@ impl Runs {
         let prepared = Prepared::new(&plan, text, engine, &self.out)?;
         let run = Run::new(experiment, &plan, &prepared.run_dir);
         let prometheus = Prometheus::new(&labels(&plan));
-        self.basics.join(&prometheus.registry());
         let (registry, exemplars) = (prometheus.registry(), prometheus.exemplars());
         self.current.show(Shown { registry, exemplars });
         let (runs, its) = (self.clone(), run.clone());

@@ -111,8 +111,8 @@ impl Prometheus {
     pub fn new(labels: &RunLabels) -> Self {
         let registry = Registry::new();
         let children = Children::new(&registry, &labels.deadlines);
-        show_infos(&children, labels);
-        show_process(&children);
+        show_program(&children);
+        show_run(&children, labels);
         Self {
             arms: labels.arms.iter().map(|arm| ArmMetrics::new(&children, arm)).collect(),
             regimes: RegimeMetrics::new(&children, &labels.arms),
@@ -157,10 +157,21 @@ impl Prometheus {
     }
 }
 
-fn show_infos(children: &Children, labels: &RunLabels) {
+/// What a program shows that has no run yet: its version, and what the system says of its process.
+pub fn idle() -> Registry {
+    let registry = Registry::new();
+    show_program(&Children::new(&registry, &[]));
+    registry
+}
+
+fn show_program(children: &Children) {
     let version = env!("CARGO_PKG_VERSION");
-    let seed = labels.seed.to_string();
     children.gauge(&names::BUILD_INFO, &[version]).set(1.0);
+    show_process(children);
+}
+
+fn show_run(children: &Children, labels: &RunLabels) {
+    let seed = labels.seed.to_string();
     children.gauge(&names::RUN_INFO, &[&labels.experiment, &labels.mode, &seed]).set(1.0);
 }
 

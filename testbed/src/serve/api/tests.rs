@@ -1,9 +1,9 @@
-use super::super::metrics::Basics;
 use super::super::wire::{Message, State as RunState};
 use super::*;
 use crate::drive::world::Signal;
 use crate::watch::current::Shown;
 use crate::watch::exemplars::Exemplars;
+use crate::watch::prometheus::idle;
 use crate::watch::prometheus::render;
 use faults::EngineChoice;
 use http_body_util::BodyExt as _;
@@ -63,10 +63,10 @@ impl Bench {
         }
         #[cfg(unix)]
         std::os::unix::fs::symlink("../secret.yaml", folder.join("outside.yaml")).unwrap();
-        let (basics, out) = (Basics::new(), dir.path().join(out));
+        let out = dir.path().join(out);
         let exemplars = Exemplars::default();
-        let current = Current::from(Shown { registry: basics.alone(), exemplars });
-        let runs = Runs::new(out.clone(), EngineChoice::Embedded, current.clone(), basics);
+        let current = Current::from(Shown { registry: idle(), exemplars });
+        let runs = Runs::new(out.clone(), EngineChoice::Embedded, current.clone());
         let catalogue = Catalogue::new(&dir.path().join(experiments));
         let shared = Arc::new(Shared { catalogue, out, runs });
         let routes = routes(Arc::clone(&shared), current.clone(), Hosts::Loopback);
