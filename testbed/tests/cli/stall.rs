@@ -67,7 +67,7 @@ fn the_verdict_is_printed_as_json_and_kept_in_the_run_directory() {
 }
 
 #[test]
-fn the_journal_has_every_phase_and_fault_edge_at_its_instant() {
+fn the_journal_has_every_phase_fault_edge_and_healing_at_its_instant() {
     let scratch = Scratch::new();
     run(&scratch);
     let events = events(&scratch.run_dir());
@@ -82,6 +82,8 @@ fn the_journal_has_every_phase_and_fault_edge_at_its_instant() {
         r#"{"event":"phase","phase":"degraded","t_ns":4000000000}"#,
         r#"{"event":"fault","fault":"held-at-70-percent","on":true,"t_ns":4000000000}"#,
         r#"{"event":"fault","fault":"held-at-70-percent","on":false,"t_ns":30000000000}"#,
+        r#"{"arm":"integer","event":"healed","left":[],"t_ns":30000000000,"up":true}"#,
+        r#"{"arm":"double","event":"healed","left":[],"t_ns":30000000000,"up":true}"#,
         r#"{"event":"end","t_ns":30000000000}"#,
     ];
     assert_eq!(edges, expected);

@@ -57,7 +57,7 @@ fn installed(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     let found = command.status().is_ok_and(|status| status.success());
-    let required = std::env::var_os("WINDTUNNEL_REQUIRE").is_some();
+    let required = std::env::var_os("WINDTUNNEL_REQUIRE").is_some_and(|set| !set.is_empty());
     assert!(found || !required, "{program} is required; apt-get install prometheus");
     if !found {
         eprintln!("SKIPPED: {program} is not installed (apt-get install prometheus)");
