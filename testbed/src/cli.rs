@@ -2,6 +2,7 @@
 
 use crate::backend::Ports;
 use crate::experiment::file::Mode;
+use crate::publish::Moment;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use faults::EngineChoice;
 use std::net::{IpAddr, SocketAddr};
@@ -28,6 +29,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Drive one controller or limiter over recorded inputs
     Law(LawArgs),
+    /// Turn a finished run into metrics with timestamps, for Prometheus and its dashboards
+    Publish(PublishArgs),
     /// List what there is: controllers, arrivals, toxics, series, metrics
     List(ListArgs),
     /// Print the JSON Schema of experiment files, for editors
@@ -118,6 +121,30 @@ pub struct LawArgs {
     /// The recorded inputs; `-` is standard input
     #[arg(long, short, default_value = "-")]
     pub input: PathBuf,
+}
+
+/// Arguments of `publish`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example, with a Prometheus that is started on the data afterwards:\n\n  \
+                        windtunnel publish runs/2026-01-31T10-22-07Z-overload-recovery-0a2b --out \
+                        run.om\n  promtool tsdb create-blocks-from openmetrics run.om data\n\n\
+                        docs/stack.md lists what is published and what is not.\n\nExit codes: 1 \
+                        it cannot be written, 2 there is no run, 3 its experiment is not valid \
+                        here.")]
+pub struct PublishArgs {
+    /// A run directory; one of a run that was killed will do
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The file to write OpenMetrics to; `-` is standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+    /// Put the start of the run there: 2026-01-31T10:22:07Z, seconds since 1970, or `now`. Default:
+    /// where it was
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, conflicts_with = "end")]
+    pub start: Option<Moment>,
+    /// Put the end of the run there
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
+    pub end: Option<Moment>,
 }
 
 /// Arguments of `list`.

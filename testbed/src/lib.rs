@@ -14,6 +14,7 @@ pub mod experiment;
 pub mod law;
 pub mod list;
 pub mod proxy_command;
+pub mod publish;
 pub mod remote;
 pub mod report;
 pub mod run;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use testbed::backend::{ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
-    self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, RunArgs,
-    ServeArgs,
+    self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, PublishArgs,
+    RunArgs, ServeArgs,
 };
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -16,6 +16,7 @@ use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
 use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
+use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
 use testbed::serve::wire::Order;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         },
         Command::Check(args) => check_command(&args),
         Command::Law(args) => law_command(&args),
+        Command::Publish(args) => publish_command(args),
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
         Command::Schema => print(&format!("{:#}\n", experiment::schema())).map(|()| 0),
         Command::Backend(args) => backend_command(args),
@@ -194,6 +196,27 @@ fn law_command(args: &LawArgs) -> Result<u8, Failure> {
         }
         _ => Ok(0),
     }
+}
+
+fn publish_command(args: PublishArgs) -> Result<u8, Failure> {
+    let placing = match (args.start, args.end) {
+        (Some(start), _) => Placing::Start(start),
+        (None, Some(end)) => Placing::End(end),
+        (None, None) => Placing::Recorded,
+    };
+    let out = (args.out != Path::new("-")).then_some(args.out);
+    let published = publish(&PublishCommand { run: args.run, out, placing }).map_err(|error| {
+        let (code, more) = match &error {
+            PublishError::Unwritten { .. } => (BROKEN, String::new()),
+            PublishError::Invalid { report, .. } => {
+                (INVALID, format!("\n{}", report.render(colour(&io::stderr()))))
+            }
+            _ => (USAGE, String::new()),
+        };
+        Failure(code, format!("error: {error}{more}"))
+    })?;
+    published.say();
+    Ok(0)
 }
 
 fn backend_command(args: BackendArgs) -> Result<u8, Failure> {

@@ -180,6 +180,17 @@ metrics! {
         "How late the testbed's own runtime runs a task that is ready (live); the machine's part in all times.";
 }
 
+/// The metric with a unit that shows an inner number of laws, beside [`VITAL`], and its label after the
+/// arm. Only the common ones have one.
+pub fn of_vital(vital: &str) -> Option<(Metric, Option<&'static str>)> {
+    match vital {
+        "gradient" => Some((GRADIENT, None)),
+        "baseline_rtt" => Some((CONTROLLER_RTT, Some("baseline"))),
+        "observed_rtt" => Some((CONTROLLER_RTT, Some("observed"))),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

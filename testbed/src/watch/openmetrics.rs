@@ -66,7 +66,7 @@ fn write_family(out: &mut String, family: &MetricFamily, exemplars: &Exemplars) 
 
 // Writing to a string cannot fail; the results of `write!` say nothing.
 
-fn write_head(out: &mut String, name: &str, of_type: MetricType, help: &str) {
+pub(crate) fn write_head(out: &mut String, name: &str, of_type: MetricType, help: &str) {
     let of_type = match of_type {
         MetricType::COUNTER => "counter",
         MetricType::GAUGE => "gauge",
@@ -142,7 +142,7 @@ impl<'a> Labels<'a> {
 }
 
 /// A number as the format wants it: whole ones with `.0`, so that bounds are written in one way.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value == f64::INFINITY {
         "+Inf".to_owned()
     } else if value == f64::NEG_INFINITY {
@@ -152,7 +152,7 @@ fn number(value: f64) -> String {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }
 

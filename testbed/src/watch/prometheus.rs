@@ -19,6 +19,7 @@ use super::names;
 use crate::experiment::plan::{ArmPlan, Work};
 use arm::{ArmMetrics, CallMetrics, DownloadMetrics};
 use children::Children;
+pub(crate) use named::MAX_NAMED;
 use phases::PhaseMetrics;
 use prometheus::{Gauge, Histogram, IntCounter, Registry, TextEncoder};
 use regimes::RegimeMetrics;

@@ -13,6 +13,7 @@ mod metrics;
 mod open_load;
 mod prometheus;
 mod proxy;
+mod replay;
 mod timeouts;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -53,7 +53,7 @@ const ACCEPT: &str = "application/openmetrics-text;version=1.0.0,text/plain;vers
 ///
 /// # Panics
 /// When it is not, but is required.
-fn installed(program: &str) -> bool {
+pub(crate) fn installed(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     let found = command.status().is_ok_and(|status| status.success());
@@ -102,14 +102,14 @@ fn promtool_finds_nothing_wrong_with_any_metric() {
 }
 
 /// A Prometheus of the test's own, gone with it.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     addr: SocketAddr,
 }
 
 impl Server {
     /// One that scrapes these targets five times a second.
-    fn start(scratch: &Scratch, targets: &[(&str, SocketAddr)]) -> Self {
+    pub(crate) fn start(scratch: &Scratch, targets: &[(&str, SocketAddr)]) -> Self {
         let mut config = "global: { scrape_interval: 200ms }\nscrape_configs:\n".to_owned();
         for (job, addr) in targets {
             let targets = format!("static_configs: [{{ targets: ['{addr}'] }}]");
@@ -127,9 +127,10 @@ impl Server {
     }
 
     /// What it answers to a query, as soon as that holds.
-    fn until(&self, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn until(&self, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
         eventually(HUNG, path, || {
-            let answer = request(self.addr, "GET", path, "")?;
+            // To 1.1 it answers in chunks, once it has much to say.
+            let answer = send(self.addr, &format!("GET {path} HTTP/1.0\r\nhost: test\r\n\r\n"))?;
             let answer: Value = serde_json::from_str(&answer.body).ok()?;
             holds(&answer["data"]).then(|| answer["data"].clone())
         })

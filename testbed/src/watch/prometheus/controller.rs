@@ -1,7 +1,7 @@
 //! The metrics of one arm's controller. Its vitals and reasons are known only once they are seen.
 
 use super::children::Children;
-use super::names;
+use super::names::{self, Metric};
 use super::updates::UpdateMetrics;
 use prometheus::{Gauge, IntCounter};
 use testbed_core::control::Update;
@@ -69,14 +69,12 @@ impl ControllerMetrics {
 
     /// Every vital is shown as such. The common ones also have metrics with a unit.
     fn show(&self, vital: &str) -> Vec<Gauge> {
-        let gauge = |metric, labels: &[&str]| self.children.gauge(metric, labels);
+        let gauge = |metric: &Metric, labels: &[&str]| self.children.gauge(metric, labels);
         let arm = self.arm.as_str();
-        let common = match vital {
-            "gradient" => Some(gauge(&names::GRADIENT, &[arm])),
-            "baseline_rtt" => Some(gauge(&names::CONTROLLER_RTT, &[arm, "baseline"])),
-            "observed_rtt" => Some(gauge(&names::CONTROLLER_RTT, &[arm, "observed"])),
-            _ => None,
-        };
+        let common = names::of_vital(vital).map(|(metric, kind)| {
+            let labels: Vec<_> = [arm].into_iter().chain(kind).collect();
+            gauge(&metric, &labels)
+        });
         [gauge(&names::VITAL, &[arm, vital])].into_iter().chain(common).collect()
     }
 

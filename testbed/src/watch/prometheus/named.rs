@@ -9,7 +9,7 @@ use testbed_core::limit::Waiter;
 use testbed_core::time::Nanos;
 
 /// So many waiters of one arm, those that ask first, are shown under their own names.
-const MAX_NAMED: usize = 64;
+pub(crate) const MAX_NAMED: usize = 64;
 /// Under this name all further ones are added up.
 const OTHER: &str = "other";
 

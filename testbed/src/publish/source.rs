@@ -1,0 +1,113 @@
+//! What a run left behind, read line by line; of a run that was killed, whatever is there.
+
+use super::PublishError;
+use crate::experiment::plan::Plan;
+use crate::experiment::{self, Overrides};
+use crate::watch::names::Metric;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use testbed_core::time::Time;
+
+/// More of a file that is read as a whole is not read.
+const READ_AT_MOST: u64 = 2 << 20;
+/// A line that is longer is none of ours, and not read as one.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// A run directory.
+#[derive(Debug)]
+pub(super) struct Source {
+    path: PathBuf,
+    /// What was run.
+    pub(super) plan: Plan,
+    pub(super) made: Made,
+}
+
+/// What the manifest says.
+#[derive(Debug, Deserialize)]
+pub(super) struct Made {
+    /// The version of the program that ran it.
+    pub(super) version: String,
+    /// When, as `2026-01-31T10:22:07Z`.
+    pub(super) started: String,
+}
+
+impl Source {
+    pub(super) fn open(path: &Path) -> Result<Self, PublishError> {
+        let manifest = whole(path, "manifest.json")?;
+        let made: Made = serde_json::from_str(&manifest).map_err(|error| {
+            PublishError::Unusable { path: path.join("manifest.json"), why: error.to_string() }
+        })?;
+        let resolved = whole(path, "resolved.yaml")?;
+        let name = path.join("resolved.yaml").display().to_string();
+        let plan = experiment::load(&name, &resolved, &Overrides::default()).map_err(|report| {
+            PublishError::Invalid { version: made.version.clone(), report: Box::new(report) }
+        })?;
+        Ok(Self { path: path.to_owned(), plan, made })
+    }
+
+    /// Hands every line of a file to `each`, which says whether it could be read; how many could not. A
+    /// file that is not there has none.
+    pub(super) fn lines(
+        &self,
+        name: &str,
+        mut each: impl FnMut(&str) -> Result<bool, PublishError>,
+    ) -> Result<u64, PublishError> {
+        let path = self.path.join(name);
+        let mut file = match File::open(&path) {
+            Ok(file) => BufReader::new(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(source) => return Err(PublishError::Unread { path, source }),
+        };
+        let (mut line, mut unread) = (Vec::new(), 0);
+        loop {
+            line.clear();
+            let limited = (&mut file).take(LONGEST_LINE).read_until(b'\n', &mut line);
+            if limited.map_err(|source| PublishError::Unread { path: path.clone(), source })? == 0 {
+                return Ok(unread);
+            }
+            // A killed run may have left half a line, whose last number would be wrong.
+            let text = line.strip_suffix(b"\n").and_then(|line| str::from_utf8(line).ok());
+            let read = text.map(&mut each).transpose()?.unwrap_or(false);
+            unread += u64::from(!read);
+        }
+    }
+}
+
+fn whole(path: &Path, name: &str) -> Result<String, PublishError> {
+    let path = path.join(name);
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(READ_AT_MOST).read_to_string(&mut text));
+    match read {
+        Ok(_) => Ok(text),
+        Err(source) => Err(PublishError::NoRun { path, source }),
+    }
+}
+
+/// The sampling instants of a source, in order, as they come while another is read.
+#[derive(Debug)]
+pub(super) struct Ticks<'a> {
+    left: &'a [Time],
+}
+
+impl<'a> Ticks<'a> {
+    pub(super) const fn new(all: &'a [Time]) -> Self {
+        Self { left: all }
+    }
+
+    /// The next sampling instant before `at`.
+    pub(super) fn before(&mut self, at: Time) -> Option<Time> {
+        let (first, rest) = self.left.split_first()?;
+        (*first < at).then(|| {
+            self.left = rest;
+            *first
+        })
+    }
+}
+
+/// The labels of an arm's series: the arm, and what else there is.
+pub(super) fn labels<'a>(metric: &Metric, arm: &'a str, more: Option<&'a str>) -> Vec<&'a str> {
+    debug_assert_eq!(metric.labels.len(), 1 + usize::from(more.is_some()), "{}", metric.name);
+    [arm].into_iter().chain(more).collect()
+}
