@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn only_files_of_the_kind_have_a_name() {
-        let root = Path::new("/root");
+        let root = Path::new("/here");
         for (file, name) in [
-            ("/root/a/b.yaml", Some("a/b")),
-            ("/root/a/b.yml", None),
-            ("/root/.a/b.yaml", None),
+            ("/here/a/b.yaml", Some("a/b")),
+            ("/here/a/b.yml", None),
+            ("/here/.a/b.yaml", None),
             ("/else/b.yaml", None),
         ] {
             let found = Name::of(root, Path::new(file));
