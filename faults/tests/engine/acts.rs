@@ -1,7 +1,8 @@
 //! Each toxic does what it says, through whichever engine; times have lower bounds only, for a busy
 //! machine is late.
 
-use crate::client::{connect, echo_takes, round_trip, until_the_end};
+use crate::api::connect;
+use crate::client::{echo_takes, round_trip, until_the_end};
 use crate::support::{add, change, on_every_proxy, toxic, upstream};
 use faults::{FaultControl, ProxyFaults, Toxic};
 use std::io::ErrorKind;

@@ -1,6 +1,6 @@
 //! What people write, and what it comes to.
 
-use crate::support::ANY_PORT;
+use crate::api::ANY_PORT;
 use faults::engine::Resolved;
 use faults::{EngineChoice, EngineError};
 use std::net::TcpListener;

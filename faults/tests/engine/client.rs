@@ -1,51 +1,15 @@
-//! A client of a proxy, and the server behind it.
+//! A client of a proxy.
 
-use crate::support::ANY_PORT;
+use crate::api::{self, connect};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread;
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream};
 use testbed_clock::LiveClock;
 use testbed_core::time::{Nanos, Time};
-
-/// After this long a read counts as hung; nothing is expected to come near it.
-const HUNG: Duration = Duration::from_secs(20);
-
-/// A server that sends back what comes, on a thread of its own until the process ends.
-pub(crate) fn echo_server() -> SocketAddr {
-    let listener = TcpListener::bind(ANY_PORT).unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || echo(stream));
-        }
-    });
-    address
-}
-
-fn echo(mut stream: TcpStream) {
-    let mut buffer = [0; 4096];
-    while let Ok(read @ 1..) = stream.read(&mut buffer) {
-        if stream.write_all(&buffer[..read]).is_err() {
-            return;
-        }
-    }
-}
-
-pub(crate) fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_nodelay(true).unwrap();
-    stream.set_read_timeout(Some(HUNG)).unwrap();
-    stream
-}
 
 /// Sends so many bytes, numbered, and waits for them to come back.
 pub(crate) fn round_trip(stream: &mut TcpStream, length: usize) {
     let message: Vec<u8> = (0..length).map(|n| n as u8).collect();
-    stream.write_all(&message).unwrap();
-    let mut back = vec![0; length];
-    stream.read_exact(&mut back).unwrap();
-    assert_eq!(back, message);
+    api::round_trip(stream, &message);
 }
 
 /// How long a new connection takes to have so many bytes back.

@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod acts;
+#[path = "../api/support.rs"]
+#[expect(dead_code, reason = "the tests of the API need more of it")]
+mod api;
 mod choice;
 mod client;
 #[cfg(feature = "toxiproxy")]

@@ -18,7 +18,7 @@ fn proxied(test: impl FnOnce(&Relay, faults::remote::RemoteControl, Vec<String>)
     let server = Served::start(&bench);
     let relay = Relay::to(server.address);
     let remote = Remote::connect(&relay.url()).unwrap();
-    let control = remote.proxy("a", &crate::client::echo_server().to_string()).unwrap();
+    let control = remote.proxy("a", &crate::api::echo_server().to_string()).unwrap();
     let made = of_the_crate(&relay);
     test(&relay, control, made);
 }

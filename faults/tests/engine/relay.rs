@@ -1,6 +1,7 @@
 //! A relay in front of an API: it writes down what is called, and falls ill when told to.
 
-use crate::support::{ANY_PORT, url};
+use crate::api::ANY_PORT;
+use crate::support::url;
 use faults::engine::ToxiproxyUrl;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -37,7 +37,7 @@ fn make(address: SocketAddr, name: &str) {
 }
 
 pub(crate) fn proxy(remote: &Remote, arm: &str) -> RemoteControl {
-    remote.proxy(arm, &crate::client::echo_server().to_string()).unwrap()
+    remote.proxy(arm, &crate::api::echo_server().to_string()).unwrap()
 }
 
 /// What is found to be wrong, once it is.

@@ -1,6 +1,7 @@
 //! What an engine holds, whichever it is.
 
-use crate::client::{connect, echo_takes, is_refused, round_trip};
+use crate::api::connect;
+use crate::client::{echo_takes, is_refused, round_trip};
 use crate::support::{
     add, change, half, kind_of, named, on_every_engine, on_every_proxy, set, toxic, upstream,
 };

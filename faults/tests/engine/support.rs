@@ -2,16 +2,11 @@
 
 use faults::engine::EmbeddedHost;
 use faults::{Engine, FaultControl, ProxyFaults, Stream, Toxic, ToxicKind};
-use std::net::{Ipv4Addr, SocketAddr};
 use testbed_clock::{LiveClock, Timer};
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
 use testbed_core::time::Time;
 use tokio::runtime::{Builder, Runtime};
-
-/// Any free port of this machine.
-pub(crate) const ANY_PORT: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// What engines run on.
 pub(crate) struct Bench {
@@ -31,7 +26,7 @@ impl Bench {
 
     /// A proxy of this engine to a server that sends back what comes.
     pub(crate) fn proxy(&self, engine: &Engine, arm: &str) -> Box<dyn FaultControl> {
-        engine.proxy(&self.host, arm, &crate::client::echo_server().to_string()).unwrap()
+        engine.proxy(&self.host, arm, &crate::api::echo_server().to_string()).unwrap()
     }
 }
 
@@ -105,7 +100,8 @@ pub(crate) use served::{Served, url};
 
 #[cfg(feature = "toxiproxy")]
 mod served {
-    use super::{ANY_PORT, Bench};
+    use super::Bench;
+    use crate::api::ANY_PORT;
     use faults::Engine;
     use faults::api::{Registry, Server};
     use faults::engine::{TOXIPROXY_URL, ToxiproxyUrl};

@@ -130,11 +130,6 @@ impl Retries {
         let due = self.due.first_entry().filter(|due| due.key().0 <= now)?;
         Some(due.remove())
     }
-
-    /// Requests that wait for their next attempt.
-    pub fn waiting(&self) -> usize {
-        self.due.len()
-    }
 }
 
 #[cfg(test)]
@@ -197,6 +192,6 @@ mod tests {
         let mut retries = Retries::new(None, &Streams::new(1));
         let arrival = Arrival::new(0, 0, Time::ZERO);
         assert_eq!(retries.plan(Time::ZERO, arrival, Outcome::Error, TOLD), None);
-        assert_eq!((retries.next_wake(), retries.waiting()), (None, 0));
+        assert_eq!((retries.next_wake(), retries.due.len()), (None, 0));
     }
 }
