@@ -16,9 +16,9 @@ const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 pub fn bytes(offset: u64, length: usize) -> Bytes {
     let skipped = (offset % WORD) as usize;
     let end = skipped + length;
-    let mut words = Vec::with_capacity(end.next_multiple_of(WORD as usize));
-    for word in (offset / WORD..).take(end.div_ceil(WORD as usize)) {
-        words.extend_from_slice(&word.wrapping_mul(STEP).to_le_bytes());
+    let mut words = vec![0; end.next_multiple_of(WORD as usize)];
+    for (word, bytes) in (offset / WORD..).zip(words.chunks_exact_mut(WORD as usize)) {
+        bytes.copy_from_slice(&word.wrapping_mul(STEP).to_le_bytes());
     }
     Bytes::from(words).slice(skipped..end)
 }
