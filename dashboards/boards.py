@@ -400,6 +400,9 @@ def health():
               "room. Knob: `load`.", "none", target("rate(process_cpu_seconds_total[$__rate_interval])", "{{job}}")),
         lines("Memory", "What is resident. High and growing: a run of many waits, or a leak. Low: fine. Knob: `record`.", "bytes",
               target("process_resident_memory_bytes", "{{job}}")),
+        lines("Spans", "Spans of traces a second, by what became of them. High failed or dropped: traces are missing, the run is "
+              "not. Low: all that ended were exported. Knob: `--traces`, `--trace-share`.", "none",
+              target("rate(windtunnel_spans_total[$__rate_interval])", "{{result}}")),
         variables=(ARM,),
     )
 

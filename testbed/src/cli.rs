@@ -3,6 +3,7 @@
 use crate::backend::Ports;
 use crate::experiment::file::Mode;
 use crate::publish::Moment;
+use crate::traces::{Collector, DEFAULT_SHARE};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use faults::EngineChoice;
 use std::net::{IpAddr, SocketAddr};
@@ -55,7 +56,7 @@ pub struct RunArgs {
     /// The experiment file; with --server, its name in the server's folder
     pub file: PathBuf,
     /// Run it on `windtunnel serve` at http://HOST:PORT, and show it here
-    #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen", "traces"])]
     pub server: Option<String>,
     /// Virtual time or real sockets; default: what the file says
     #[arg(long)]
@@ -78,6 +79,13 @@ pub struct RunArgs {
     /// embedded
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub faults: EngineChoice,
+    /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
+    /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
+    #[arg(long, value_name = "URL")]
+    pub traces: Option<Collector>,
+    /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
+    pub trace_share: f64,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,
@@ -239,6 +247,13 @@ pub struct ServeArgs {
     /// What does the network faults of live runs; as in `run`
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub faults: EngineChoice,
+    /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
+    /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
+    #[arg(long, value_name = "URL")]
+    pub traces: Option<Collector>,
+    /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
+    pub trace_share: f64,
     /// Run this experiment at once, such as stall/overload-recovery. Default: the environment
     /// variable EXPERIMENT; without it, wait to be asked
     #[arg(long, value_name = "NAME")]
@@ -264,6 +279,11 @@ fn listen(text: &str) -> Result<Listen, String> {
     }
     let cure = "write an address and port, such as 127.0.0.1:9464, or `off`";
     text.parse().map(Listen::At).map_err(|_| cure.to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a number from 0 to 1, such as 0.01".to_owned())
 }
 
 fn distribution(text: &str) -> Result<Distribution, String> {

@@ -10,7 +10,8 @@ mod retry_after;
 
 pub use download::Download;
 
-use crate::backend::{AGE_HEADER, CLASS_HEADER, LATENESS_HEADER};
+use crate::backend::{AGE_HEADER, CLASS_HEADER, LATENESS_HEADER, TRACE_HEADER};
+use crate::trace_ids::{CALL_SPAN, TraceIds};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderMap, HeaderValue};
@@ -20,7 +21,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use testbed_core::client::ClientConfig;
-use testbed_core::request::{Attempt, Class, Served};
+use testbed_core::request::{Arm, Attempt, Class, Served};
 use testbed_core::time::Nanos;
 
 /// Request header: the number of the request in its arm, decimal.
@@ -38,6 +39,8 @@ pub struct Client {
     host: HeaderValue,
     /// The names of its classes of requests.
     classes: Arc<[HeaderValue]>,
+    /// Where the ids of traces come from, and the arm whose they are, if there are traces.
+    traced: Option<(TraceIds, Arm)>,
 }
 
 /// Where an attempt puts its connection's address on this side.
@@ -71,7 +74,12 @@ impl Client {
             |text: &str| HeaderValue::try_from(text).expect("plain text is a header value");
         let classes = config.classes.keys().map(|class| header(class)).collect();
         let pool = Arc::new(Pool::new(addr, config.connections));
-        Self { pool, host: header(&addr.to_string()), classes }
+        Self { pool, host: header(&addr.to_string()), classes, traced: None }
+    }
+
+    /// Has each attempt carry the context of its trace from now on, as the arm's.
+    pub const fn trace(&mut self, ids: TraceIds, arm: Arm) {
+        self.traced = Some((ids, arm));
     }
 
     /// Sends `GET /` as this attempt of a request, on an idle connection or a new one, and reads the
@@ -124,6 +132,11 @@ impl Client {
         }
         if let Some(class) = self.classes.get(usize::from(class.0)) {
             headers.insert(CLASS_HEADER, class.clone());
+        }
+        if let Some((ids, arm)) = self.traced {
+            let ids = ids.attempt(arm, attempt);
+            let context = ids.traceparent(ids.span(CALL_SPAN));
+            headers.insert(TRACE_HEADER, context.try_into().expect("digits are a header value"));
         }
         request
     }

@@ -21,6 +21,8 @@ pub mod run;
 pub mod run_dir;
 pub mod say;
 pub mod serve;
+pub mod trace_ids;
+pub mod traces;
 pub mod verdict;
 
 /// Observers: they see every event and change nothing.
@@ -37,7 +39,10 @@ pub mod watch {
     pub mod regime;
     pub mod series;
     pub mod serve;
+    pub mod spans;
     pub mod store;
+    #[cfg(feature = "traces")]
+    pub mod trace;
     pub mod view;
     pub mod waits;
 }

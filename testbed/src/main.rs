@@ -21,6 +21,7 @@ use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
 use testbed::serve::wire::Order;
 use testbed::serve::{ServeCommand, ServeCommandError, run_serve};
+use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
 use testbed::{law, list, say};
 use testbed_core::service::ServiceConfig;
 
@@ -76,6 +77,7 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         out: args.out.clone(),
         listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
         faults: args.faults.clone(),
+        traces: trace_options(args.traces.clone(), args.trace_share),
         quiet: args.quiet,
     };
     let interrupt = watch_signals()?;
@@ -85,6 +87,10 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         if args.json { format!("{:#}\n", finished.json(&plan)) } else { finished.text(&plan) };
     print(&out)?;
     Ok(finished.exit_code())
+}
+
+fn trace_options(flag: Option<Collector>, share: f64) -> Option<TraceOptions> {
+    TraceOptions::choose(flag, share, std::env::var(ENDPOINT_VARIABLE).ok().as_deref())
 }
 
 fn remote_command(server: &str, args: &RunArgs) -> Result<u8, Failure> {
@@ -123,6 +129,7 @@ fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         experiments: args.experiments,
         out: args.out,
         faults: args.faults,
+        traces: trace_options(args.traces, args.trace_share),
         start: start.filter(|name| !name.is_empty()),
     };
     run_serve(&command, &interrupt).map_err(|error| match error {

@@ -10,6 +10,8 @@ use crate::experiment::plan::Plan;
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
+use crate::trace_ids::TraceIds;
+use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::{Class, Verdict, judge};
 use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
@@ -35,6 +37,8 @@ pub struct RunOptions {
     pub listen: Listen,
     /// What does the faults of a live run.
     pub faults: EngineChoice,
+    /// Which traces are exported, if any.
+    pub traces: Option<TraceOptions>,
     /// No progress.
     pub quiet: bool,
 }
@@ -56,6 +60,9 @@ pub enum RunError {
     /// The faults of the file cannot be had as they were asked for.
     #[error(transparent)]
     Engine(#[from] NoEngine),
+    /// Traces are asked for and cannot be had.
+    #[error(transparent)]
+    Traces(#[from] NoTraces),
     /// The world broke.
     #[error(transparent)]
     World(#[from] WorldError),
@@ -126,11 +133,14 @@ pub fn run(
     let engine = FaultEngine::choose(plan, &options.faults)?;
     let prometheus = Prometheus::new(&labels);
     let server = metrics_server(&prometheus, options)?;
-    let prepared = Prepared::new(plan, text, engine, &options.out)?;
+    let mut prepared = Prepared::new(plan, text, engine, &options.out)?;
+    let mut traces = prepared.trace(plan, options.traces.as_ref(), &prometheus)?;
     let live = plan.mode == Mode::Live;
     let view = (!options.quiet).then(|| View::new(live, &labels.arms, plan.length()));
     let served = server.is_some().then_some(prometheus);
-    execute(plan, &prepared, (served, view), interrupt)
+    let finished = execute(plan, &prepared, (served, view, &mut traces), interrupt);
+    traces.finish(options.quiet);
+    finished
 }
 
 fn metrics_server(
@@ -151,6 +161,8 @@ pub struct Prepared {
     /// Where it leaves what it records.
     pub run_dir: RunDir,
     engine: FaultEngine,
+    /// Where the ids of traces come from, if there are traces.
+    ids: Option<TraceIds>,
 }
 
 impl Prepared {
@@ -162,7 +174,22 @@ impl Prepared {
     pub fn new(plan: &Plan, text: &str, engine: FaultEngine, out: &Path) -> Result<Self, RunError> {
         let run_dir = RunDir::create(out, &plan.name).map_err(unwritten(out))?;
         describe(&run_dir, plan, &engine, text).map_err(unwritten(run_dir.path()))?;
-        Ok(Self { run_dir, engine })
+        Ok(Self { run_dir, engine, ids: None })
+    }
+
+    /// Traces for this run, if `options` ask for some: an observer for [`execute`].
+    ///
+    /// # Errors
+    /// If they cannot be had.
+    pub fn trace(
+        &mut self,
+        plan: &Plan,
+        options: Option<&TraceOptions>,
+        metrics: &Prometheus,
+    ) -> Result<Traces, NoTraces> {
+        let traces = Traces::start(options, plan, &self.run_dir.name(), metrics)?;
+        self.ids = traces.ids();
+        Ok(traces)
     }
 }
 
@@ -224,7 +251,7 @@ fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
 
 fn watched(
     plan: &Plan,
-    Prepared { run_dir, engine }: &Prepared,
+    Prepared { run_dir, engine, ids }: &Prepared,
     watcher: impl Observer,
     interrupt: Interrupt,
 ) -> Result<Outcome, RunError> {
@@ -234,7 +261,7 @@ fn watched(
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
     let observers = (&mut recorder, &mut journal, &mut waits, watcher);
-    let ran = engine.drive(plan, observers, interrupt);
+    let ran = engine.drive(plan, *ids, observers, interrupt);
     let store = recorder.finish().map_err(failed);
     journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;

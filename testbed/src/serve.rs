@@ -18,6 +18,7 @@ use crate::drive::world::Signal;
 use crate::experiment::Overrides;
 use crate::experiment::plan::Plan;
 use crate::experiment::problem::Report;
+use crate::traces::TraceOptions;
 use crate::watch::current::{Current, Shown};
 use crate::watch::exemplars::Exemplars;
 use crate::watch::prometheus::idle;
@@ -25,7 +26,7 @@ use api::{Shared, routes};
 use catalogue::{Catalogue, Found, Unfound};
 use faults::EngineChoice;
 use host::Hosts;
-use runs::Runs;
+use runs::{How, Runs};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -56,6 +57,8 @@ pub struct ServeCommand {
     pub out: PathBuf,
     /// What does the network faults of live runs.
     pub faults: EngineChoice,
+    /// Which traces are exported, if any.
+    pub traces: Option<TraceOptions>,
     /// An experiment to run at once.
     pub start: Option<String>,
 }
@@ -99,8 +102,12 @@ pub enum ServeCommandError {
 pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), ServeCommandError> {
     let exemplars = Exemplars::default();
     let current = Current::from(Shown { registry: idle(), exemplars });
-    let (out, faults) = (command.out.clone(), command.faults.clone());
-    let runs = Runs::new(out, faults, current.clone());
+    let how = How {
+        out: command.out.clone(),
+        faults: command.faults.clone(),
+        traces: command.traces.clone(),
+    };
+    let runs = Runs::new(how, current.clone());
     let catalogue = Catalogue::new(&command.experiments);
     let first = command.start.as_deref().map(|name| planned(&catalogue, name)).transpose()?;
     // One thread: what is served is little, and a live run needs the others.

@@ -29,6 +29,9 @@ pub const AGE_HEADER: &str = "x-windtunnel-age-ns";
 /// Response header: nanoseconds by which the release was later than planned, decimal.
 pub const LATENESS_HEADER: &str = "x-windtunnel-lateness-ns";
 
+/// Request header, and the same in the answer: the context of the call's trace (W3C Trace Context).
+pub const TRACE_HEADER: &str = "traceparent";
+
 /// Request header: the class of the client, which rules go by.
 pub const CLASS_HEADER: &str = "x-windtunnel-class";
 
@@ -131,6 +134,10 @@ async fn answer(
     } else {
         (status, account(served), "no\n").into_response()
     };
+    // So that a client sees that its context has come through.
+    if let Some(context) = head.headers.get(TRACE_HEADER) {
+        response.headers_mut().insert(TRACE_HEADER, context.clone());
+    }
     if let Some(harm) = harm {
         if let Some(retry) = harm.retry_after.as_ref().and_then(retry_after) {
             response.headers_mut().insert(RETRY_AFTER, retry);

@@ -244,3 +244,19 @@ async fn no_servers_are_refused() {
     let refused = Backend::start(any_port, &none, &Streams::new(7), timer).await.err().unwrap();
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
 }
+
+#[tokio::test]
+async fn the_context_of_a_trace_comes_back_and_nothing_comes_without_one() {
+    let bench = Bench::start(config(1, Nanos::from_millis(1), 0)).await;
+    let context = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
+    for sent in [context, ""] {
+        let mut stream = TcpStream::connect(bench.backend.addr()).await.unwrap();
+        let request = format!("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{sent}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert_eq!(answer.contains("traceparent"), !sent.is_empty(), "{answer}");
+        assert!(answer.contains(sent), "{answer}");
+    }
+}

@@ -61,6 +61,25 @@ async fn calls_carry_their_number_and_share_a_connection() {
 }
 
 #[tokio::test]
+async fn a_traced_call_carries_the_context_of_its_attempt() {
+    let whole = || vec![answer("", 0, "")];
+    let (mut client, played) = server(vec![whole(), whole(), whole()]).await;
+    client.call(7).await;
+    let (ids, arm) = (TraceIds::new("held", 3), Arm(1));
+    client.trace(ids, arm);
+    for number in [0, 1] {
+        client.attempt(Attempt { request: 7, number }, Class(0), &Local::new()).await;
+    }
+    let requests = played.await.unwrap();
+    assert!(!requests[0].contains("traceparent"), "{}", requests[0]);
+    for (number, request) in (0..).zip(&requests[1..]) {
+        let of = ids.attempt(arm, Attempt { request: 7, number });
+        let context = of.traceparent(of.span(CALL_SPAN));
+        assert!(request.contains(&format!("traceparent: {context}\r\n")), "{request}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_without_the_whole_account_has_none() {
     for headers in [
         "",

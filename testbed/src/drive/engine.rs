@@ -8,6 +8,7 @@ use super::world::WorldError;
 use crate::experiment::file::Mode;
 use crate::experiment::plan::{Action, FaultPlan, Plan};
 use crate::say;
+use crate::trace_ids::TraceIds;
 use faults::engine::{Resolved, TOXIPROXY_URL};
 use faults::{Engine, EngineChoice, EngineError, EngineInfo, Toxic};
 use testbed_core::observe::Observer;
@@ -67,13 +68,15 @@ impl FaultEngine {
         }
     }
 
-    /// Runs `plan` with these faults. The one place that knows both worlds.
+    /// Runs `plan` with these faults. The one place that knows both worlds. With `ids`, the calls of a
+    /// live run carry the context of their traces.
     ///
     /// # Errors
     /// When the world breaks.
     pub fn drive(
         &self,
         plan: &Plan,
+        ids: Option<TraceIds>,
         observer: impl Observer,
         interrupt: Interrupt,
     ) -> Result<Ending, WorldError> {
@@ -86,7 +89,10 @@ impl FaultEngine {
             Self::Live(engine) => Some(engine),
             Self::None => None,
         };
-        let live = Live::start(&plan.arms, engine, &streams, interrupt)?;
+        let mut live = Live::start(&plan.arms, engine, &streams, interrupt)?;
+        if let Some(ids) = ids {
+            live.trace(ids);
+        }
         Shell::new(plan, live, observer).run()
     }
 }

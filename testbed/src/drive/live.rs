@@ -13,6 +13,7 @@ use super::interrupt::Interrupt;
 use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Step, World, WorldError};
 use crate::client::{Local, Reply};
 use crate::experiment::plan::ArmPlan;
+use crate::trace_ids::TraceIds;
 use arm::LiveArm;
 use faults::Engine;
 use faults::engine::EmbeddedHost;
@@ -119,6 +120,13 @@ impl Live {
             next_look: Time::ZERO,
             answers_first: false,
         })
+    }
+
+    /// Has calls carry the context of their traces from now on.
+    pub fn trace(&mut self, ids: TraceIds) {
+        for (arm, state) in (0..).map(Arm).zip(&mut self.arms) {
+            state.client.trace(ids, arm);
+        }
     }
 
     fn refresh(&mut self) -> Time {

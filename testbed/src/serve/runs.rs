@@ -9,6 +9,7 @@ use crate::drive::world::Signal;
 use crate::experiment::plan::Plan;
 use crate::run::{Finished, Outcome, Prepared, RunError, execute, labels};
 use crate::run_dir::RunDir;
+use crate::traces::{TraceOptions, Traces};
 use crate::watch::current::{Current, Shown};
 use crate::watch::prometheus::{ArmLabel, Prometheus};
 use faults::EngineChoice;
@@ -27,10 +28,20 @@ const REMEMBERED: usize = 100;
 /// All runs of a server. Clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
-    out: PathBuf,
-    faults: EngineChoice,
+    how: How,
     current: Current,
     table: Arc<Mutex<Table>>,
+}
+
+/// How all runs are run.
+#[derive(Clone, Debug)]
+pub(super) struct How {
+    /// Where run directories are made.
+    pub(super) out: PathBuf,
+    /// What does the faults of live runs.
+    pub(super) faults: EngineChoice,
+    /// Which traces are exported, if any.
+    pub(super) traces: Option<TraceOptions>,
 }
 
 /// One run.
@@ -71,8 +82,8 @@ struct Table {
 }
 
 impl Runs {
-    pub(super) fn new(out: PathBuf, faults: EngineChoice, current: Current) -> Self {
-        Self { out, faults, current, table: Arc::default() }
+    pub(super) fn new(how: How, current: Current) -> Self {
+        Self { how, current, table: Arc::default() }
     }
 
     /// Starts a run of `plan`, the experiment called `experiment` whose file reads `text`.
@@ -92,14 +103,16 @@ impl Runs {
         if let Some(active) = &table.active {
             return Err(NotStarted::Busy(Box::new(active.info())));
         }
-        let engine = FaultEngine::choose(&plan, &self.faults).map_err(RunError::from)?;
-        let prepared = Prepared::new(&plan, text, engine, &self.out)?;
+        let engine = FaultEngine::choose(&plan, &self.how.faults).map_err(RunError::from)?;
+        let mut prepared = Prepared::new(&plan, text, engine, &self.how.out)?;
         let run = Run::new(experiment, &plan, &prepared.run_dir);
         let prometheus = Prometheus::new(&labels(&plan));
+        let traces = prepared.trace(&plan, self.how.traces.as_ref(), &prometheus);
+        let traces = traces.map_err(RunError::from)?;
         let (registry, exemplars) = (prometheus.registry(), prometheus.exemplars());
         self.current.show(Shown { registry, exemplars });
         let (runs, its) = (self.clone(), run.clone());
-        let work = move || runs.carry_out(&its, &plan, &prepared, prometheus);
+        let work = move || runs.carry_out(&its, &plan, &prepared, (prometheus, traces));
         thread::Builder::new().name("windtunnel-run".into()).spawn(work)?;
         table.remember(run.clone());
         table.active = Some(run.clone());
@@ -143,11 +156,18 @@ impl Runs {
     }
 
     /// The whole of a run, on its thread.
-    fn carry_out(&self, run: &Run, plan: &Plan, prepared: &Prepared, prometheus: Prometheus) {
+    fn carry_out(
+        &self,
+        run: &Run,
+        plan: &Plan,
+        prepared: &Prepared,
+        (prometheus, mut traces): (Prometheus, Traces),
+    ) {
         let tap = Tap::new(run.history.clone());
         let ran = catch_unwind(AssertUnwindSafe(|| {
-            execute(plan, prepared, (prometheus, tap), run.interrupt.clone())
+            execute(plan, prepared, (prometheus, tap, &mut traces), run.interrupt.clone())
         }));
+        traces.finish(false);
         let end = match ran {
             Ok(Ok(finished)) => End::of(plan, &finished),
             Ok(Err(error)) => End::broken(error.to_string()),

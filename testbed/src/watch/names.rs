@@ -176,6 +176,8 @@ metrics! {
     LOST: Counter "windtunnel_lost_bytes_total" ["arm"]
         "Bytes granted to transfers that were aborted before the next checkpoint.";
 
+    SPANS: Counter "windtunnel_spans_total" ["result"]
+        "Spans of traces; result is ended, and each of those is exported, failed, dropped, or on its way.";
     RUNTIME_LAG: HistogramFromZero "windtunnel_runtime_lag_seconds" []
         "How late the testbed's own runtime runs a task that is ready (live); the machine's part in all times.";
 }

@@ -9,6 +9,7 @@ mod limiter;
 mod named;
 mod phases;
 mod regimes;
+mod spans;
 mod together;
 mod transfers;
 mod updates;
@@ -16,6 +17,7 @@ mod waits;
 
 use super::exemplars::Exemplars;
 use super::names;
+use super::spans::SpanLedger;
 use crate::experiment::plan::{ArmPlan, Work};
 use arm::{ArmMetrics, CallMetrics, DownloadMetrics};
 use children::Children;
@@ -86,6 +88,7 @@ impl From<&ArmPlan> for ArmLabel {
 pub struct Prometheus {
     registry: Registry,
     exemplars: Exemplars,
+    spans: SpanLedger,
     children: Children,
     arms: Vec<ArmMetrics>,
     regimes: RegimeMetrics,
@@ -120,6 +123,7 @@ impl Prometheus {
             phases: PhaseMetrics::new(&children, &labels.phases),
             faults: labels.faults.iter().map(|fault| Fault::new(&children, fault)).collect(),
             exemplars: Exemplars::new(&labels.deadlines),
+            spans: spans::shown(&children),
             runtime_lag: None,
             children,
             registry,
@@ -134,6 +138,11 @@ impl Prometheus {
     /// A handle on the exemplars of its histograms; cheap.
     pub fn exemplars(&self) -> Exemplars {
         self.exemplars.clone()
+    }
+
+    /// A handle on the counts of spans that it shows; cheap.
+    pub fn spans(&self) -> SpanLedger {
+        self.spans.clone()
     }
 
     fn arm(&mut self, arm: Arm) -> &mut ArmMetrics {

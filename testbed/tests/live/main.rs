@@ -15,6 +15,8 @@ mod prometheus;
 mod proxy;
 mod replay;
 mod timeouts;
+#[cfg(feature = "traces")]
+mod traces;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) use support::process::send;

@@ -9,7 +9,7 @@ use testbed_core::rng::Streams;
 use testbed_core::service::ServiceConfig;
 use testbed_core::time::Nanos;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 async fn backend() -> Backend {

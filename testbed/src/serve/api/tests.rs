@@ -1,3 +1,4 @@
+use super::super::runs::How;
 use super::super::wire::{Message, State as RunState};
 use super::*;
 use crate::drive::world::Signal;
@@ -66,7 +67,8 @@ impl Bench {
         let out = dir.path().join(out);
         let exemplars = Exemplars::default();
         let current = Current::from(Shown { registry: idle(), exemplars });
-        let runs = Runs::new(out.clone(), EngineChoice::Embedded, current.clone());
+        let how = How { out: out.clone(), faults: EngineChoice::Embedded, traces: None };
+        let runs = Runs::new(how, current.clone());
         let catalogue = Catalogue::new(&dir.path().join(experiments));
         let shared = Arc::new(Shared { catalogue, out, runs });
         let routes = routes(Arc::clone(&shared), current.clone(), Hosts::Loopback);

@@ -25,6 +25,15 @@ impl<T: Together> Joint<T> {
     pub(super) fn new(children: &Children, first: T, series: &[(Metric, &[&str])]) -> Self {
         debug_assert_eq!(first.values().len(), series.len(), "a series for each value");
         let values = Arc::new(Mutex::new(first));
+        Self::shared(children, values, series)
+    }
+
+    /// Makes the series of values that are changed elsewhere too.
+    pub(super) fn shared(
+        children: &Children,
+        values: Arc<Mutex<T>>,
+        series: &[(Metric, &[&str])],
+    ) -> Self {
         let series = series.iter().map(|(metric, labels)| Series::new(metric, labels)).collect();
         children.collect(JointCollector { values: Arc::clone(&values), series });
         Self { values }

@@ -1,0 +1,222 @@
+//! Which requests get a trace. It is decided when they have ended, so that what went wrong is known.
+
+use std::collections::BTreeSet;
+use testbed_core::request::{Arrival, Attempt, Outcome};
+use testbed_core::time::{Nanos, Time};
+
+/// Who waited longer for admission is chosen.
+const LONG: Nanos = Nanos::from_millis(100);
+/// So many requests of each arm are chosen after each switch of a fault, the first to come.
+const AFTER_EDGE: usize = 20;
+/// So many traces of an arm are made in a second of the run of what is remarkable, and as many of what is
+/// not: one cannot crowd out the other.
+const PER_SECOND: u32 = 100;
+
+/// How a request ended, or that it never began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum How {
+    /// Turned away because the queue was full.
+    Rejected,
+    /// It still waited when the run ended.
+    Abandoned,
+    /// It was sent, and ended like this.
+    Ended(Outcome),
+}
+
+impl How {
+    /// Its name, as metrics have it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Rejected => "rejected",
+            Self::Abandoned => "abandoned",
+            Self::Ended(outcome) => outcome.name(),
+        }
+    }
+
+    /// Whether it went wrong. What is cut off by the end of the run did not.
+    pub(super) const fn is_bad(self) -> bool {
+        match self {
+            Self::Rejected => true,
+            Self::Abandoned => false,
+            Self::Ended(outcome) => {
+                matches!(outcome, Outcome::Overload | Outcome::Error | Outcome::Timeout)
+            }
+        }
+    }
+}
+
+/// Why a request was chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    /// It went wrong.
+    Bad,
+    /// It waited long.
+    Waited,
+    /// A fault had just been switched when it came.
+    Edge,
+    /// It is one of the share of all.
+    Share,
+}
+
+impl Why {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Bad => "went_wrong",
+            Self::Waited => "waited",
+            Self::Edge => "fault_edge",
+            Self::Share => "share",
+        }
+    }
+}
+
+/// What becomes of a request's trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Choice {
+    /// It is not wanted.
+    No,
+    /// It is wanted, but there have been enough in this second.
+    TooMany,
+    /// It is made.
+    Yes(Why),
+}
+
+/// Chooses among the requests of one arm.
+#[derive(Debug, Default)]
+pub(super) struct Chooser {
+    share: f64,
+    /// How many of those that come next are chosen for a fault's sake.
+    expected: usize,
+    /// Those that have come and not ended.
+    after_edge: BTreeSet<Attempt>,
+    remarkable: Budget,
+    unremarkable: Budget,
+}
+
+/// What is left of a second.
+#[derive(Debug, Default)]
+struct Budget {
+    second: u64,
+    spent: u32,
+}
+
+impl Chooser {
+    pub(super) fn new(share: f64) -> Self {
+        Self { share, ..Self::default() }
+    }
+
+    /// A fault was switched.
+    pub(super) const fn edge(&mut self) {
+        self.expected = AFTER_EDGE;
+    }
+
+    /// A request came.
+    pub(super) fn arrived(&mut self, arrival: &Arrival) {
+        if self.expected > 0 {
+            self.expected -= 1;
+            self.after_edge.insert(arrival.attempt());
+        }
+    }
+
+    /// A request ended that waited so long; `rank` is that of its trace.
+    pub(super) fn ended(
+        &mut self,
+        now: Time,
+        arrival: &Arrival,
+        how: How,
+        waited: Nanos,
+        rank: f64,
+    ) -> Choice {
+        let edge = !self.after_edge.is_empty() && self.after_edge.remove(&arrival.attempt());
+        let (why, budget) = if how.is_bad() {
+            (Why::Bad, &mut self.remarkable)
+        } else if waited > LONG {
+            (Why::Waited, &mut self.remarkable)
+        } else if edge {
+            (Why::Edge, &mut self.remarkable)
+        } else if rank < self.share {
+            (Why::Share, &mut self.unremarkable)
+        } else {
+            return Choice::No;
+        };
+        if budget.take(now) { Choice::Yes(why) } else { Choice::TooMany }
+    }
+}
+
+impl Budget {
+    fn take(&mut self, now: Time) -> bool {
+        let second = now.as_nanos() / Nanos::from_secs(1).get();
+        if second != self.second {
+            (self.second, self.spent) = (second, 0);
+        }
+        self.spent = self.spent.saturating_add(1);
+        self.spent <= PER_SECOND
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OK: How = How::Ended(Outcome::Success);
+
+    fn arrival(id: u64) -> Arrival {
+        Arrival::new(id, 0, Time::ZERO)
+    }
+
+    fn ended(chooser: &mut Chooser, id: u64, how: How, waited_ms: u64, rank: f64) -> Choice {
+        chooser.ended(Time::ZERO, &arrival(id), how, Nanos::from_millis(waited_ms), rank)
+    }
+
+    #[test]
+    fn what_went_wrong_or_waited_long_is_chosen_and_a_share_of_the_rest() {
+        let mut chooser = Chooser::new(0.01);
+        for (how, waited_ms, rank, choice) in [
+            (OK, 0, 0.5, Choice::No),
+            (OK, 0, 0.009, Choice::Yes(Why::Share)),
+            (OK, 100, 0.5, Choice::No),
+            (OK, 101, 0.5, Choice::Yes(Why::Waited)),
+            (How::Rejected, 0, 0.5, Choice::Yes(Why::Bad)),
+            (How::Abandoned, 0, 0.5, Choice::No),
+            (How::Abandoned, 101, 0.5, Choice::Yes(Why::Waited)),
+            (How::Ended(Outcome::Timeout), 0, 0.5, Choice::Yes(Why::Bad)),
+            (How::Ended(Outcome::Overload), 0, 0.5, Choice::Yes(Why::Bad)),
+            (How::Ended(Outcome::Error), 0, 0.5, Choice::Yes(Why::Bad)),
+            (How::Ended(Outcome::Cancelled), 0, 0.5, Choice::No),
+        ] {
+            assert_eq!(ended(&mut chooser, 0, how, waited_ms, rank), choice, "{how:?} {waited_ms}");
+        }
+    }
+
+    #[test]
+    fn the_first_to_come_after_an_edge_are_chosen_in_whatever_order_they_end() {
+        let mut chooser = Chooser::new(0.0);
+        chooser.arrived(&arrival(0));
+        chooser.edge();
+        let last = AFTER_EDGE as u64;
+        (1..=last + 5).for_each(|id| chooser.arrived(&arrival(id)));
+        for (id, choice) in [
+            (last + 1, Choice::No),
+            (last, Choice::Yes(Why::Edge)),
+            (0, Choice::No),
+            (1, Choice::Yes(Why::Edge)),
+            (1, Choice::No),
+        ] {
+            assert_eq!(ended(&mut chooser, id, OK, 0, 0.5), choice, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_second_has_a_bound_for_each_kind() {
+        let mut chooser = Chooser::new(0.5);
+        let mut at = |ms, how| {
+            let now = Time::ZERO.after(Nanos::from_millis(ms));
+            chooser.ended(now, &arrival(0), how, Nanos::ZERO, 0.0)
+        };
+        for _ in 0..PER_SECOND {
+            assert_eq!(at(0, How::Rejected), Choice::Yes(Why::Bad));
+        }
+        assert_eq!(at(999, How::Rejected), Choice::TooMany);
+        assert_eq!(at(999, OK), Choice::Yes(Why::Share), "it has a bound of its own");
+        assert_eq!(at(1000, How::Rejected), Choice::Yes(Why::Bad));
+    }
+}
