@@ -1,12 +1,14 @@
 //! The command line.
 
 use crate::backend::Ports;
+use crate::experiment::Overrides;
 use crate::experiment::file::Mode;
 use crate::publish::Moment;
 use crate::traces::{Collector, DEFAULT_SHARE};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use faults::EngineChoice;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use testbed_core::distribution::Distribution;
 
@@ -26,8 +28,12 @@ pub struct Cli {
 pub enum Command {
     /// Run an experiment and judge it
     Run(RunArgs),
+    /// Run an experiment at every combination of its axes' values, in virtual time, on all cores
+    Sweep(SweepArgs),
     /// Check experiment files without running them
     Check(CheckArgs),
+    /// Run finished virtual runs again and compare what they record, byte by byte
+    Verify(VerifyArgs),
     /// Drive one controller or limiter over recorded inputs
     Law(LawArgs),
     /// Turn a finished run into metrics with timestamps, for Prometheus and its dashboards
@@ -94,6 +100,70 @@ pub struct RunArgs {
     pub quiet: bool,
 }
 
+/// Arguments of `sweep`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A point that was run once is not run again, so a sweep that was stopped goes on where it was, \
+                        and one with a value more runs only what is new. OUT/points has them, by a hash of the resolved \
+                        file, the seed and this program.\n\nExample: windtunnel sweep \
+                        experiments/stall/overload-recovery.yaml --axis \
+                        'start=arms.double.controller.velox.start=[2, 4, 8]' --seeds 5\n\nExit codes: 0 every point \
+                        passed or was as predicted, 1 something broke, 2 bad command line, 3 invalid experiment file, 4 \
+                        inconclusive, 99 an expectation failed or a prediction was wrong, 130 or 143 interrupted."
+)]
+pub struct SweepArgs {
+    /// The experiment file
+    pub file: PathBuf,
+    /// An axis beside those of the file: its name, the field that it sets, and a list of values
+    #[arg(long, value_name = "NAME=PATH=[VALUES]", value_parser = axis)]
+    pub axis: Vec<Axis>,
+    /// How many seeds each combination is run with; default: what the file says, or 1
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub seeds: Option<u32>,
+    /// The first seed; default: what the file says
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Change a field of the file at every point
+    #[arg(long, value_name = "PATH=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// Where points are kept and results are written
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// How many points run at a time; default: one a core
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// An axis as the command line has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// The field that it sets.
+    pub path: String,
+    /// A YAML list of its values.
+    pub values: String,
+}
+
+impl SweepArgs {
+    /// What they change of the file.
+    pub fn overrides(&self) -> Overrides {
+        let axis = |Axis { name, path, values }: &Axis| {
+            (name.clone(), format!("{{ paths: [{path:?}], values: {values} }}"))
+        };
+        let mut set = self.set.clone();
+        set.extend(self.seeds.map(|seeds| ("sweep.seeds".to_owned(), seeds.to_string())));
+        let axes = self.axis.iter().map(axis).collect();
+        Overrides { mode: Some(Mode::Virtual), seed: self.seed, axes, set }
+    }
+}
+
 /// Where to serve metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listen {
@@ -112,6 +182,16 @@ pub struct CheckArgs {
     /// Print problems as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 all are the same, 1 something broke, 2 there is no such run or it was live, 3 its \
+                        experiment is not valid here, 98 one is not the same.")]
+pub struct VerifyArgs {
+    /// Run directories
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
 }
 
 /// Arguments of `law`.
@@ -266,6 +346,15 @@ pub struct HealthcheckArgs {
     /// The server; without a path, its /healthz is asked. /readyz says whether it can start runs
     #[arg(default_value = "http://127.0.0.1:9464")]
     pub url: String,
+}
+
+fn axis(text: &str) -> Result<Axis, String> {
+    let cure =
+        "write NAME=PATH=[VALUES], such as start=arms.double.controller.velox.start=[2, 4, 8]";
+    let (name, rest) = text.split_once('=').ok_or(cure)?;
+    let (path, values) = rest.split_once('=').ok_or(cure)?;
+    let [name, path, values] = [name, path, values].map(|part| part.trim().to_owned());
+    if values.starts_with('[') { Ok(Axis { name, path, values }) } else { Err(cure.to_owned()) }
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

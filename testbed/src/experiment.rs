@@ -8,8 +8,10 @@ pub mod check;
 pub mod document;
 pub mod file;
 pub mod plan;
+pub mod predict;
 pub mod problem;
 pub mod schema_check;
+pub mod sweep;
 
 use document::Document;
 use file::{File, Mode, VERSION};
@@ -26,6 +28,31 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// `--set path=value`, in order.
     pub set: Vec<(String, String)>,
+    /// `--axis`: axes beside those of the file's sweep, by name, as YAML.
+    pub axes: Vec<(String, String)>,
+}
+
+impl Overrides {
+    /// These, and `settings` after them.
+    #[must_use]
+    pub fn with(&self, settings: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut with = self.clone();
+        with.set.extend(settings);
+        with
+    }
+
+    fn change(&self, document: &mut Document) -> Result<(), Problem> {
+        for (path, value) in &self.set {
+            document.set(path, value)?;
+        }
+        if !self.axes.is_empty() && document.to_json().pointer("/sweep/axes").is_none() {
+            document.set("sweep.axes", "{}")?;
+        }
+        for (name, axis) in &self.axes {
+            document.set(&format!("sweep.axes.{name}"), axis)?;
+        }
+        Ok(())
+    }
 }
 
 /// Reads and checks the text of the file called `name`.
@@ -33,11 +60,27 @@ pub struct Overrides {
 /// # Errors
 /// Every mistake that was found, with its place and its cure.
 pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Report> {
+    let (document, plan) = read(name, text, overrides)?;
+    let point = |overrides: &Overrides| load_point(name, text, overrides);
+    let problems = sweep::check(&plan, overrides, point);
+    if problems.is_empty() { Ok(plan) } else { Err(Report::new(&document, problems)) }
+}
+
+/// Reads and checks one point of a sweep: like [`load`], and the plan has no sweep.
+///
+/// # Errors
+/// Every mistake that was found, with its place and its cure.
+pub fn load_point(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Report> {
+    let (_, mut plan) = read(name, text, overrides)?;
+    plan.resolved.sweep = None;
+    Ok(plan)
+}
+
+fn read(name: &str, text: &str, overrides: &Overrides) -> Result<(Document, Plan), Report> {
     let mut document = Document::parse(name, text)?;
     let fail = |document: &Document, problems: Vec<Problem>| Report::new(document, problems);
-    for (path, value) in &overrides.set {
-        document.set(path, value).map_err(|problem| fail(&document, vec![problem]))?;
-    }
+    let changed = overrides.change(&mut document);
+    changed.map_err(|problem| fail(&document, vec![problem]))?;
     if let Some(problem) = other_version(&document) {
         return Err(fail(&document, vec![problem]));
     }
@@ -49,7 +92,8 @@ pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Repor
         document.deserialize().map_err(|problem| fail(&document, vec![problem]))?;
     file.run.mode = overrides.mode.unwrap_or(file.run.mode);
     file.run.seed = overrides.seed.unwrap_or(file.run.seed);
-    check::plan(file).map_err(|problems| fail(&document, problems))
+    let plan = check::plan(file).map_err(|problems| fail(&document, problems))?;
+    Ok((document, plan))
 }
 
 /// The JSON Schema of experiment files: draft-07, which editors have understood for longest.

@@ -21,9 +21,11 @@ pub mod run;
 pub mod run_dir;
 pub mod say;
 pub mod serve;
+pub mod sweep;
 pub mod trace_ids;
 pub mod traces;
 pub mod verdict;
+pub mod verify;
 
 /// Observers: they see every event and change nothing.
 pub mod watch {

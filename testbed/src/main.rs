@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use testbed::backend::{ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
     self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, PublishArgs,
-    RunArgs, ServeArgs,
+    RunArgs, ServeArgs, SweepArgs, VerifyArgs,
 };
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -21,7 +21,9 @@ use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
 use testbed::serve::wire::Order;
 use testbed::serve::{ServeCommand, ServeCommandError, run_serve};
+use testbed::sweep::{SweepCommand, SweepError, sweep};
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
+use testbed::verify::{VerifyError, verify};
 use testbed::{law, list, say};
 use testbed_core::service::ServiceConfig;
 
@@ -31,6 +33,8 @@ const BROKEN: u8 = 1;
 const USAGE: u8 = 2;
 /// The experiment file is not valid.
 const INVALID: u8 = 3;
+/// What was recorded before is not what is recorded now.
+const REGRESSION: u8 = 98;
 /// More of a file than this is not read: the parser refuses files of 1 MiB.
 const READ_AT_MOST: u64 = 2 << 20;
 
@@ -51,7 +55,9 @@ fn main() -> ExitCode {
             Some(server) => remote_command(server, &args),
             None => run_command(&args),
         },
+        Command::Sweep(args) => sweep_command(args),
         Command::Check(args) => check_command(&args),
+        Command::Verify(args) => verify_command(&args),
         Command::Law(args) => law_command(&args),
         Command::Publish(args) => publish_command(args),
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
@@ -71,7 +77,12 @@ fn main() -> ExitCode {
 }
 
 fn run_command(args: &RunArgs) -> Result<u8, Failure> {
-    let overrides = Overrides { mode: args.mode, seed: args.seed, set: args.set.clone() };
+    let overrides = Overrides {
+        mode: args.mode,
+        seed: args.seed,
+        set: args.set.clone(),
+        ..Overrides::default()
+    };
     let (text, plan) = load(&args.file, &overrides)?;
     let options = RunOptions {
         out: args.out.clone(),
@@ -87,6 +98,55 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         if args.json { format!("{:#}\n", finished.json(&plan)) } else { finished.text(&plan) };
     print(&out)?;
     Ok(finished.exit_code())
+}
+
+fn sweep_command(args: SweepArgs) -> Result<u8, Failure> {
+    let overrides = args.overrides();
+    let (text, plan) = load(&args.file, &overrides)?;
+    let command = SweepCommand {
+        name: args.file.display().to_string(),
+        text,
+        overrides,
+        out: args.out,
+        jobs: args.jobs,
+        quiet: args.quiet,
+    };
+    let swept = sweep(&command, &plan, &watch_signals()?).map_err(sweep_failure)?;
+    print(&if args.json { format!("{:#}\n", swept.json) } else { swept.text })?;
+    Ok(swept.exit_code)
+}
+
+fn verify_command(args: &VerifyArgs) -> Result<u8, Failure> {
+    let (interrupt, mut code) = (watch_signals()?, 0);
+    for run in &args.runs {
+        let verified = verify(run, interrupt.clone()).map_err(verify_failure)?;
+        let word = if verified.same() { "SAME" } else { "DIFFERENT" };
+        print(&format!("{verified}{word}  {}\n", run.display()))?;
+        code = if verified.same() { code } else { REGRESSION };
+    }
+    Ok(code)
+}
+
+fn verify_failure(error: VerifyError) -> Failure {
+    let code = match &error {
+        VerifyError::NoRun { .. } | VerifyError::Live(_) => USAGE,
+        VerifyError::Invalid(_) => INVALID,
+        VerifyError::Interrupted(signal) => signal.exit_code(),
+        VerifyError::World(_) => BROKEN,
+    };
+    Failure(code, format!("error: {error}"))
+}
+
+fn sweep_failure(error: SweepError) -> Failure {
+    let code = match &error {
+        SweepError::NoAxes(_) => USAGE,
+        SweepError::Invalid(report) => {
+            return Failure(INVALID, report.render(colour(&io::stderr())));
+        }
+        SweepError::Interrupted { signal, .. } => signal.exit_code(),
+        SweepError::Unkept { .. } | SweepError::World { .. } => BROKEN,
+    };
+    Failure(code, format!("error: {error}"))
 }
 
 fn trace_options(flag: Option<Collector>, share: f64) -> Option<TraceOptions> {

@@ -240,7 +240,8 @@ fn describe(run_dir: &RunDir, plan: &Plan, engine: &FaultEngine, text: &str) -> 
     run_dir.write("resolved.yaml", resolved(plan)?)
 }
 
-fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
+/// The file of `plan` with everything that was left out, as YAML.
+pub(crate) fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
     let mut yaml = Vec::new();
     let mut serializer = serde_yaml::Serializer::new(&mut yaml);
     serde_yaml::with::singleton_map_recursive::serialize(&plan.resolved, &mut serializer)
@@ -271,9 +272,14 @@ fn watched(
     })
 }
 
+/// Whether a run of `plan` records waits.
+pub(crate) fn has_waits(plan: &Plan) -> bool {
+    plan.waits != Waits::Off && plan.arms.iter().any(|arm| arm.downloads().is_some())
+}
+
 /// A log of waits, if there are waits and they are to be recorded.
 fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Write + use<>>>> {
-    if plan.waits == Waits::Off || plan.arms.iter().all(|arm| arm.downloads().is_none()) {
+    if !has_waits(plan) {
         return Ok(None);
     }
     let out = run_dir.open("waits.csv")?;

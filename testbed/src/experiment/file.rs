@@ -1,5 +1,6 @@
 //! The experiment file as it is written: the types that serde and the JSON Schema share.
 
+use super::sweep::SweepFile;
 use faults::Toxic;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -62,6 +63,9 @@ pub struct File {
     /// What is expected to come true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<ExpectFile>,
+    /// What varies from run to run of `windtunnel sweep`; a run by itself leaves it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepFile>,
 }
 
 /// Virtual time or the real thing.

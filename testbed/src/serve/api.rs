@@ -189,7 +189,7 @@ fn overrides(order: &Order) -> Result<Overrides, Refusal> {
         let error = "each of `set` must be PATH=VALUE, such as run.seed=8";
         Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error)
     })?;
-    Ok(Overrides { mode: order.mode, seed: order.seed, set })
+    Ok(Overrides { mode: order.mode, seed: order.seed, set, ..Overrides::default() })
 }
 
 /// Reads the body of a request to start a run.

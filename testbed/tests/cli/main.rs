@@ -16,6 +16,8 @@ mod regimes;
 mod sentences;
 mod serve;
 mod stall;
+mod sweep;
+mod verify;
 
 /// What was shipped with the program, by its path under `experiments/`.
 fn shipped(experiment: &str) -> String {

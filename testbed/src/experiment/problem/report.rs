@@ -59,6 +59,11 @@ impl Report {
         self.count == 0
     }
 
+    /// The first problem, in the order of the file.
+    pub fn first(&self) -> Option<&Problem> {
+        self.entries.first().map(|(_, problem)| problem)
+    }
+
     /// Number of problems, those that are not kept included.
     pub fn len(&self) -> usize {
         self.count
