@@ -6,7 +6,7 @@ use crate::experiment::plan::{Action, ArmPlan, FaultPlan, Plan};
 use crate::watch::series::{CONTROLLER, PerRequest};
 use crate::watch::store::{ArmStore, Store};
 use serde::Serialize;
-use testbed_core::hold::Hold;
+use testbed_core::hold::{Hold, PATIENCE};
 use testbed_core::load::LoadConfig;
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -46,6 +46,10 @@ pub struct Held {
     pub max: f64,
     /// How many they were.
     pub updates: usize,
+    /// 99 % of feeds reached the backend at most this many seconds after their answer; `None` if it is in
+    /// this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_lag_p99: Option<f64>,
 }
 
 /// What the load generator of an arm did.
@@ -66,6 +70,10 @@ pub struct Generator {
     pub send_lag_p99: f64,
     /// Median lateness of the backend's answers, in seconds.
     pub lateness_p50: f64,
+    /// 99 % of feeds reached a backend elsewhere at most this many seconds after their answer; `None`
+    /// without one, or without a gradient to hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_lag_p99: Option<f64>,
 }
 
 /// What became of every gradient that was to be held.
@@ -81,9 +89,20 @@ pub fn holds(plan: &Plan, store: &Store) -> Vec<Held> {
             let (Some(&min), Some(&max)) = (gradients.first(), gradients.last()) else {
                 continue;
             };
+            let feed_lags = store.arms[arm].distribution(PerRequest::FeedLag, None);
+            let feed_lag_p99 = feed_lags.percentile(99.0);
             let (fault, arm) = (fault.name.clone(), plan.arms[arm].name.clone());
             let (updates, median) = (gradients.len(), gradients[gradients.len() / 2]);
-            holds.push(Held { fault, arm, asked: gradient, median, min, max, updates });
+            holds.push(Held {
+                fault,
+                arm,
+                asked: gradient,
+                median,
+                min,
+                max,
+                updates,
+                feed_lag_p99,
+            });
         }
     }
     holds
@@ -119,6 +138,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
             lag_p99: percentile(PerRequest::Lag, 99.0),
             send_lag_p99: percentile(PerRequest::SendLag, 99.0),
             lateness_p50: percentile(PerRequest::Lateness, 50.0),
+            feed_lag_p99: recorded.distribution(PerRequest::FeedLag, None).percentile(99.0),
         }
     };
     plan.arms.iter().zip(&store.arms).map(generator).collect()
@@ -172,10 +192,15 @@ fn unseen(plan: &Plan, holds: &[Held]) -> Vec<Breach> {
 }
 
 fn missed(held: &Held) -> Option<Breach> {
-    let Held { fault, arm, asked, median, min, max, .. } = held;
+    let Held { fault, arm, asked, median, min, max, feed_lag_p99, .. } = held;
+    let slow = feed_lag_p99.map(seconds).filter(|lag| *lag > PATIENCE);
+    let cause = slow.map(|lag| {
+        format!("; feeds reached the backend within {lag} at p99, and it waits {PATIENCE} for one")
+    });
+    let cause = cause.unwrap_or_default();
     let message = format!(
         "`{fault}` was to hold the gradient at {asked}; it was {median:.3} at the median \
-         ({min:.3} to {max:.3})"
+         ({min:.3} to {max:.3}){cause}"
     );
     ((median - asked).abs() > GRADIENT_LIMIT).then(|| Breach { arm: arm.clone(), message })
 }
