@@ -244,3 +244,31 @@ fn late(generator: &Generator) -> Vec<String> {
 fn seconds(seconds: f64) -> Nanos {
     Nanos::from_secs_f64(seconds)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(median: f64, feed_lag_p99: Option<f64>) -> Held {
+        let (fault, arm) = ("clamp".to_owned(), "a".to_owned());
+        Held { fault, arm, asked: 0.7, median, min: 0.6, max: 0.8, updates: 9, feed_lag_p99 }
+    }
+
+    #[test]
+    fn a_gradient_that_was_missed_is_told_with_feeds_that_were_too_late_for_it() {
+        let cause = "; feeds reached the backend within 9ms at p99, and it waits 2ms for one";
+        for (median, feed_lag_p99, says) in [
+            (0.71, Some(0.009), None),
+            (0.75, None, Some("")),
+            (0.75, Some(0.001), Some("")),
+            (0.75, Some(0.009), Some(cause)),
+        ] {
+            let said = missed(&held(median, feed_lag_p99)).map(|breach| breach.message);
+            let of_median = "it was 0.750 at the median (0.600 to 0.800)";
+            let expected = says.map(|cause| {
+                format!("`clamp` was to hold the gradient at 0.7; {of_median}{cause}")
+            });
+            assert_eq!(said, expected, "{median}, {feed_lag_p99:?}");
+        }
+    }
+}

@@ -34,7 +34,8 @@ pub struct RemoteBackend {
 
 impl RemoteBackend {
     pub(super) fn new(site: &Arc<Site>, place: &Place, host: &RemoteHost) -> Self {
-        let path = format!("/arms/{}", segment(&place.name));
+        // An arm's name is letters, digits, dots, dashes and underscores, as the check of files has it.
+        let path = format!("/arms/{}", place.name);
         let (upstream, addr) = site.port(place.port);
         let ((newest, to_push), (look, to_look)) =
             (watch::channel(Newest::default()), watch::channel(()));
@@ -149,15 +150,4 @@ impl RemoteBackend {
 /// What becomes of faults on their way: a number may lose its last digit.
 fn carried(faults: &Faults) -> serde_json::Result<Faults> {
     serde_json::from_slice(&serde_json::to_vec(faults)?)
-}
-
-/// A name as one segment of a path: letters, digits, `-`, `.` and `_` as they are, every other byte as `%`
-/// and two digits (RFC 3986, 2.1).
-fn segment(name: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b'-' | b'.' | b'_' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    name.bytes().map(escape).collect()
 }

@@ -18,7 +18,7 @@ const HUNG: Nanos = Nanos::from_secs(60);
 const ONE_ARM: &str = "
 version: 1
 name: one
-arms: { 'a/b c': { controller: { fixed: { limit: 1 } } } }
+arms: { a-1.b_c: { controller: { fixed: { limit: 1 } } } }
 backend: { servers: 2, service: { constant: 1ms } }
 load: { closed: { clients: 1 } }
 phases: [{ name: p, for: 1s }]
