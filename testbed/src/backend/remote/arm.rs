@@ -39,11 +39,11 @@ impl RemoteBackend {
         let (upstream, addr) = site.port(place.port);
         let ((newest, to_push), (look, to_look)) =
             (watch::channel(Newest::default()), watch::channel(()));
-        let (lags, seen) = (Shared::default(), Shared::default());
+        let (lags, seen) = (Shared::<Vec<Nanos>>::default(), Shared::<Seen>::default());
         let line = || Line::new(Arc::clone(site));
         let feed_path = format!("{path}/feed");
-        host.runtime.spawn(tasks::push(line(), feed_path, to_push, Shared::clone(&lags)));
-        host.runtime.spawn(tasks::look(line(), path.clone(), to_look, Shared::clone(&seen)));
+        host.runtime.spawn(tasks::push(line(), feed_path, to_push, lags.clone()));
+        host.runtime.spawn(tasks::look(line(), path.clone(), to_look, seen.clone()));
         let (runtime, line) = (host.runtime.clone(), line());
         Self { runtime, line, path, upstream, addr, newest, lags, look, seen }
     }
@@ -66,29 +66,31 @@ impl RemoteBackend {
         self.failure().map_or(Ok(()), Err)?;
         let gradient = faults.hold.as_ref().is_some_and(|hold| hold.gradient.is_some());
         if gradient {
-            self.begin_feeding()?;
+            self.feed_now()?;
         }
         let path = format!("{}/faults", self.path);
         let view: View = self.runtime.block_on(self.line.ask(Method::PUT, &path, Some(faults)))?;
         self.require(&path, &view.faults, faults)?;
-        self.newest.send_if_modified(|newest| {
-            newest.wanted = gradient;
-            false
-        });
+        self.want_feeds(gradient);
         *self.seen.lock() = view.into();
         Ok(())
     }
 
     /// A hold is to find what it goes by when it comes.
-    fn begin_feeding(&mut self) -> Result<(), BackendError> {
+    fn feed_now(&mut self) -> Result<(), BackendError> {
         let feed = FeedBody::from(self.newest.borrow().feed);
         let path = format!("{}/feed", self.path);
         self.runtime.block_on(self.line.tell(Method::PUT, &path, Some(&feed)))?;
+        self.want_feeds(true);
+        Ok(())
+    }
+
+    /// Has feeds pushed from the next one on, or no more.
+    fn want_feeds(&self, wanted: bool) {
         self.newest.send_if_modified(|newest| {
-            newest.wanted = true;
+            newest.wanted = wanted;
             false
         });
-        Ok(())
     }
 
     /// Wants it to have what it was sent, as that is after the way there and back.

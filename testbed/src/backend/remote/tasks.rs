@@ -34,14 +34,8 @@ pub(super) struct Seen {
 }
 
 /// A value that a task and the shell share.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shared<T>(Arc<Mutex<T>>);
-
-impl<T> Clone for Shared<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
 
 impl<T> Shared<T> {
     /// It is whole between any two statements.
