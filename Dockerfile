@@ -14,8 +14,8 @@ RUN find . -type f ! -name Cargo.toml ! -name Cargo.lock \
     && find . -name lib.rs -exec truncate --size 0 {} +
 
 FROM rust:1.95-slim-bookworm AS build
-# Cargo features of the binary, separated by commas.
-ARG FEATURES=
+# Cargo features of the binary, separated by commas, beside the default ones.
+ARG FEATURES=toxiproxy
 # The client of a real Toxiproxy brings OpenSSL along.
 RUN case ",$FEATURES," in *,toxiproxy,*) \
         apt-get update \
@@ -34,7 +34,7 @@ COPY testbed testbed
 RUN cargo build --release --locked --package testbed ${FEATURES:+--features "$FEATURES"}
 
 FROM debian:bookworm-slim
-ARG FEATURES=
+ARG FEATURES=toxiproxy
 RUN case ",$FEATURES," in *,toxiproxy,*) \
         apt-get update \
         && apt-get install --yes --no-install-recommends ca-certificates libssl3 \

@@ -372,6 +372,10 @@ def _belief():
               "that are measured. Low: below 1 ms they can be believed. Knob: less load, or a machine of its own.", "s",
               *[target(f"histogram_quantile({q}, sum by (le) (rate(windtunnel_runtime_lag_seconds_bucket[$__rate_interval])))",
                        f"p{round(100 * q)}") for q in (0.5, 0.99)]),
+        lines("How late feeds reach a backend elsewhere", "From an answer until the backend has what its gradient hold goes by, "
+              "99th percentile. High: above 2 ms the hold does not wait for it, and the gradient may be off. Low: it is held answer "
+              "by answer. Empty: no gradient is held, or the backend is in this process. Knob: less load, or a machine that is nearer.",
+              "s", *quantiles("backend_feed_lag_seconds", 0.99)),
         lines("Books of requests", "Offered, less admitted, rejected, abandoned and waiting. High or Low: away from 0 for "
               "longer than a scrape, requests are lost or made up: a bug. Knob: none.", "short",
               target(f"{of('arrivals_total')} - {of('admitted_total')} - {of('rejected_total')}"

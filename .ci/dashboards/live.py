@@ -2,8 +2,8 @@
 
     python3 .ci/dashboards/live.py BINARY
 
-It starts `BINARY serve` and a Prometheus with the shipped configuration on free ports of loopback, has three short
-experiments run live, and then asks for what each panel, variable and annotation asks for. An expression that gives an
+It starts `BINARY serve`, a backend for its arms, and a Prometheus with the shipped configuration on free ports of
+loopback, has three short experiments run live, and then asks for what each panel, variable and annotation asks for. An expression that gives an
 error, nothing, or nothing finite is a fault; so is a window, gradient or wait that never moves.
 
 What the verdicts of the runs are does not matter: this may be a debug build on a busy machine.
@@ -132,8 +132,12 @@ def main(binary):
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = pathlib.Path(name)
-        testbed, port = free_port(), free_port()
+        testbed, port, control = free_port(), free_port(), free_port()
+        backend = [binary, "backend", "--listen", "127.0.0.1:0", "--control", f"127.0.0.1:{control}", "--ports", "0"]
+        stack.enter_context(running(backend, folder / "backend.log"))
+        until("the backend is ready", READY_WITHIN, lambda: get(f"http://127.0.0.1:{control}/arms"))
         serve = [binary, "serve", "--listen", f"127.0.0.1:{testbed}", "--experiments", "experiments"]
+        serve += ["--backend", f"http://127.0.0.1:{control}"]
         stack.enter_context(running([*serve, "--out", str(folder / "runs")], folder / "serve.log"))
         api = f"http://127.0.0.1:{testbed}"
         until("the testbed is ready", READY_WITHIN, lambda: get(f"{api}/readyz"))

@@ -11,10 +11,15 @@ mod engine;
 mod file;
 pub mod pattern;
 mod range;
+mod remote;
 mod server;
 mod standalone;
 
+#[cfg(test)]
+pub(crate) use control::Control;
+pub(crate) use control::wire::Faults;
 pub use control::{ControlArgs, Ports};
+pub use remote::{BackendError, BackendUrl, RemoteBackend, RemoteBackends, RemoteHost};
 pub use server::{AGE_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER, TRACE_HEADER};
 pub use standalone::{StandaloneArgs, run_standalone};
 
@@ -142,6 +147,11 @@ impl Backend {
     /// Tells a gradient hold what the client's side knows after an answer, which lets the next go.
     pub fn feed(&self, feed: Feed) {
         self.engine.feed(feed);
+    }
+
+    /// How many requests have arrived.
+    pub fn requests(&self) -> u64 {
+        self.engine.requests()
     }
 
     /// What is inside, and how busy it was since the last look.

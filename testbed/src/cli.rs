@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::backend::Ports;
+use crate::backend::{BackendUrl, Ports};
 use crate::experiment::Overrides;
 use crate::experiment::file::Mode;
 use crate::publish::Moment;
@@ -11,6 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use testbed_core::distribution::Distribution;
+use testbed_core::quantity::parse_duration;
+use testbed_core::time::Nanos;
 
 /// A wind tunnel for concurrency controllers: runs the real law against a backend that is held at
 /// a chosen degree of congestion, shows its window and gradient, and says whether what the
@@ -62,7 +64,7 @@ pub struct RunArgs {
     /// The experiment file; with --server, its name in the server's folder
     pub file: PathBuf,
     /// Run it on `windtunnel serve` at http://HOST:PORT, and show it here
-    #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen", "traces"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen", "traces", "backend"])]
     pub server: Option<String>,
     /// Virtual time or real sockets; default: what the file says
     #[arg(long)]
@@ -85,6 +87,10 @@ pub struct RunArgs {
     /// embedded
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub faults: EngineChoice,
+    /// Make the backends of a live run at a `windtunnel backend --control`, such as
+    /// http://127.0.0.1:8081. Default: that of WINDTUNNEL_BACKEND; without it, they are made here
+    #[arg(long, value_name = "URL")]
+    pub backend: Option<BackendUrl>,
     /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
     /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
     #[arg(long, value_name = "URL")]
@@ -286,6 +292,10 @@ pub struct BackendArgs {
     /// Their ports: a first and a last, or 0 for any that are free
     #[arg(long, value_name = "FROM-TO", default_value = "18000-18063", requires = "control")]
     pub ports: Ports,
+    /// Close them when their testbed has not been heard of for so long, at least 3s
+    #[arg(long, value_name = "DURATION", default_value = "10s", requires = "control",
+          value_parser = lease)]
+    pub lease: Nanos,
 }
 
 /// Arguments of `proxy`.
@@ -327,6 +337,10 @@ pub struct ServeArgs {
     /// What does the network faults of live runs; as in `run`
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub faults: EngineChoice,
+    /// Make the backends of a live run at a `windtunnel backend --control`, such as
+    /// http://127.0.0.1:8081. Default: that of WINDTUNNEL_BACKEND; without it, they are made here
+    #[arg(long, value_name = "URL")]
+    pub backend: Option<BackendUrl>,
     /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
     /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
     #[arg(long, value_name = "URL")]
@@ -368,6 +382,13 @@ fn listen(text: &str) -> Result<Listen, String> {
     }
     let cure = "write an address and port, such as 127.0.0.1:9464, or `off`";
     text.parse().map(Listen::At).map_err(|_| cure.to_owned())
+}
+
+/// A testbed shows every second that it is there.
+fn lease(text: &str) -> Result<Nanos, String> {
+    let length = parse_duration(text)?;
+    let long_enough = length >= Nanos::from_secs(3);
+    long_enough.then_some(length).ok_or_else(|| "write 3s or more, such as 10s".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -4,7 +4,7 @@ use clap::Parser as _;
 use std::io::{self, BufReader, IsTerminal, Read as _};
 use std::path::Path;
 use std::process::ExitCode;
-use testbed::backend::{ControlArgs, StandaloneArgs, run_standalone};
+use testbed::backend::{BackendUrl, ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
     self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, PublishArgs,
     RunArgs, ServeArgs, SweepArgs, VerifyArgs,
@@ -88,6 +88,7 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         out: args.out.clone(),
         listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
         faults: args.faults.clone(),
+        backend: backend_url(args.backend.clone())?,
         traces: trace_options(args.traces.clone(), args.trace_share),
         quiet: args.quiet,
     };
@@ -149,6 +150,12 @@ fn sweep_failure(error: SweepError) -> Failure {
     Failure(code, format!("error: {error}"))
 }
 
+fn backend_url(flag: Option<BackendUrl>) -> Result<Option<BackendUrl>, Failure> {
+    let of_environment = BackendUrl::of_environment;
+    flag.map_or_else(of_environment, |url| Ok(Some(url)))
+        .map_err(|message| Failure(USAGE, format!("error: {message}")))
+}
+
 fn trace_options(flag: Option<Collector>, share: f64) -> Option<TraceOptions> {
     TraceOptions::choose(flag, share, std::env::var(ENDPOINT_VARIABLE).ok().as_deref())
 }
@@ -189,6 +196,7 @@ fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         experiments: args.experiments,
         out: args.out,
         faults: args.faults,
+        backend: backend_url(args.backend)?,
         traces: trace_options(args.traces, args.trace_share),
         start: start.filter(|name| !name.is_empty()),
     };
@@ -290,8 +298,8 @@ fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
     let service =
         ServiceConfig { servers: args.servers, service: args.service, backlog: args.backlog };
     let interrupt = watch_signals()?;
-    let BackendArgs { listen, seed, host, ports, .. } = args;
-    let control = args.control.map(|listen| ControlArgs { listen, host, ports });
+    let BackendArgs { listen, seed, host, ports, lease, .. } = args;
+    let control = args.control.map(|listen| ControlArgs { listen, host, ports, lease });
     let standalone = StandaloneArgs { listen, service, seed, control };
     run_standalone(&standalone, || interrupt.signal().is_some())
         .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;

@@ -70,9 +70,12 @@ fn load(generator: &Generator) -> String {
     }
     let planned = generator.planned.map_or(String::new(), |n| format!(" of {n} planned"));
     let (sending, late) = (millis(generator.send_lag_p99), millis(generator.lateness_p50));
+    let feeds = generator.feed_lag_p99.map_or(String::new(), |lag| {
+        format!(", feeds reached the backend within {} at p99", millis(lag))
+    });
     format!(
         "{arm}: {offered} requests offered{planned}; lag p99 {lag}, sending p99 {sending}, answers \
-         late by {late}"
+         late by {late}{feeds}"
     )
 }
 

@@ -1,5 +1,6 @@
 //! From a plan to a verdict: `windtunnel run`, and every run of `windtunnel serve`.
 
+use crate::backend::BackendUrl;
 use crate::cli::Listen;
 use crate::drive::engine::{FaultEngine, NoEngine};
 use crate::drive::interrupt::Interrupt;
@@ -37,6 +38,8 @@ pub struct RunOptions {
     pub listen: Listen,
     /// What does the faults of a live run.
     pub faults: EngineChoice,
+    /// Where the backends of a live run are made, if not here.
+    pub backend: Option<BackendUrl>,
     /// Which traces are exported, if any.
     pub traces: Option<TraceOptions>,
     /// No progress.
@@ -133,7 +136,8 @@ pub fn run(
     let engine = FaultEngine::choose(plan, &options.faults)?;
     let prometheus = Prometheus::new(&labels);
     let server = metrics_server(&prometheus, options)?;
-    let mut prepared = Prepared::new(plan, text, engine, &options.out)?;
+    let made = (engine, options.backend.clone());
+    let mut prepared = Prepared::new(plan, text, made, &options.out)?;
     let mut traces = prepared.trace(plan, options.traces.as_ref(), &prometheus)?;
     let live = plan.mode == Mode::Live;
     let view = (!options.quiet).then(|| View::new(live, &labels.arms, plan.length()));
@@ -161,20 +165,29 @@ pub struct Prepared {
     /// Where it leaves what it records.
     pub run_dir: RunDir,
     engine: FaultEngine,
+    /// Where the backends of a live run are made, if not here.
+    backend: Option<BackendUrl>,
     /// Where the ids of traces come from, if there are traces.
     ids: Option<TraceIds>,
 }
 
 impl Prepared {
     /// Makes a directory for a run of `plan` below `out`, and writes down what is known before the
-    /// first request.
+    /// first request. The backends of a live run are made at the URL, if there is one.
     ///
     /// # Errors
     /// When the system does not let it be written.
-    pub fn new(plan: &Plan, text: &str, engine: FaultEngine, out: &Path) -> Result<Self, RunError> {
+    pub fn new(
+        plan: &Plan,
+        text: &str,
+        (engine, backend): (FaultEngine, Option<BackendUrl>),
+        out: &Path,
+    ) -> Result<Self, RunError> {
+        let backend = backend.filter(|_| plan.mode == Mode::Live);
         let run_dir = RunDir::create(out, &plan.name).map_err(unwritten(out))?;
-        describe(&run_dir, plan, &engine, text).map_err(unwritten(run_dir.path()))?;
-        Ok(Self { run_dir, engine, ids: None })
+        let manifest = Manifest::new(plan, &engine.info(), backend.as_ref());
+        describe(&run_dir, plan, &manifest, text).map_err(unwritten(run_dir.path()))?;
+        Ok(Self { run_dir, engine, backend, ids: None })
     }
 
     /// Traces for this run, if `options` ask for some: an observer for [`execute`].
@@ -234,9 +247,9 @@ fn deadlines(plan: &Plan) -> Vec<Nanos> {
 }
 
 /// What is known before the first request.
-fn describe(run_dir: &RunDir, plan: &Plan, engine: &FaultEngine, text: &str) -> io::Result<()> {
+fn describe(run_dir: &RunDir, plan: &Plan, manifest: &Manifest, text: &str) -> io::Result<()> {
     run_dir.write("experiment.yaml", text)?;
-    run_dir.write("manifest.json", pretty(&Manifest::new(plan, &engine.info()))?)?;
+    run_dir.write("manifest.json", pretty(manifest)?)?;
     run_dir.write("resolved.yaml", resolved(plan)?)
 }
 
@@ -252,7 +265,7 @@ pub(crate) fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
 
 fn watched(
     plan: &Plan,
-    Prepared { run_dir, engine, ids }: &Prepared,
+    Prepared { run_dir, engine, backend, ids }: &Prepared,
     watcher: impl Observer,
     interrupt: Interrupt,
 ) -> Result<Outcome, RunError> {
@@ -262,7 +275,7 @@ fn watched(
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
     let observers = (&mut recorder, &mut journal, &mut waits, watcher);
-    let ran = engine.drive(plan, *ids, observers, interrupt);
+    let ran = engine.drive(plan, backend.as_ref(), *ids, observers, interrupt);
     let store = recorder.finish().map_err(failed);
     journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;

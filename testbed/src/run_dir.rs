@@ -1,5 +1,6 @@
 //! The run directory: everything that a run leaves behind, written as it goes.
 
+use crate::backend::BackendUrl;
 use crate::experiment::plan::Plan;
 use faults::EngineInfo;
 use serde::Serialize;
@@ -24,7 +25,10 @@ pub struct Manifest<'a> {
     mode: &'static str,
     seed: u64,
     engine: &'static str,
-    engine_version: &'a str,
+    engine_version: String,
+    /// Where the backends were made, if not by this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<String>,
     started: String,
     os: &'static str,
     arch: &'static str,
@@ -79,8 +83,9 @@ impl RunDir {
 }
 
 impl<'a> Manifest<'a> {
-    /// The manifest of a run that starts now, with `engine` between clients and backends.
-    pub fn new(plan: &'a Plan, engine: &'a EngineInfo) -> Self {
+    /// The manifest of a run that starts now, with `engine` between clients and backends, which are made
+    /// at `backend` if that is somewhere.
+    pub fn new(plan: &'a Plan, engine: &EngineInfo, backend: Option<&BackendUrl>) -> Self {
         Self {
             program: "windtunnel",
             version: env!("CARGO_PKG_VERSION"),
@@ -88,7 +93,8 @@ impl<'a> Manifest<'a> {
             mode: plan.mode.name(),
             seed: plan.seed,
             engine: engine.name,
-            engine_version: &engine.version,
+            engine_version: engine.version.clone(),
+            backend: backend.map(ToString::to_string),
             started: utc(unix_seconds()),
             os: std::env::consts::OS,
             arch: std::env::consts::ARCH,

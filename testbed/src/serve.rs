@@ -13,6 +13,7 @@ mod socket;
 mod tap;
 pub mod wire;
 
+use crate::backend::BackendUrl;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::world::Signal;
 use crate::experiment::Overrides;
@@ -57,6 +58,8 @@ pub struct ServeCommand {
     pub out: PathBuf,
     /// What does the network faults of live runs.
     pub faults: EngineChoice,
+    /// Where the backends of live runs are made, if not here.
+    pub backend: Option<BackendUrl>,
     /// Which traces are exported, if any.
     pub traces: Option<TraceOptions>,
     /// An experiment to run at once.
@@ -105,6 +108,7 @@ pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), Se
     let how = How {
         out: command.out.clone(),
         faults: command.faults.clone(),
+        backend: command.backend.clone(),
         traces: command.traces.clone(),
     };
     let runs = Runs::new(how, current.clone());

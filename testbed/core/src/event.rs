@@ -180,6 +180,14 @@ pub enum Event<'a> {
         /// The names of faults that are still there; none, unless something is broken.
         left: &'a [String],
     },
+    /// A feed has reached a backend in another process, and with it what a gradient hold there goes by;
+    /// told of at the next sampling instant.
+    Fed {
+        /// Where.
+        arm: Arm,
+        /// How long after the answer that it speaks of.
+        lag: Nanos,
+    },
     /// The state of the backend, taken at each sampling instant.
     Backend {
         /// Where.

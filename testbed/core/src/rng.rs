@@ -22,6 +22,11 @@ impl Streams {
         Self { seed }
     }
 
+    /// The seed of the run.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The generator named `name`, at its beginning.
     pub fn stream(&self, name: &str) -> Rng {
         Rng::seed_from_u64(self.seed ^ fnv1a(name))

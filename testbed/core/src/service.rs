@@ -75,7 +75,7 @@ impl<J> Released<J> {
 }
 
 /// The state of a backend at one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct BackendState {
     /// Jobs inside: queued, in service, held.
     pub in_system: u32,

@@ -4,8 +4,10 @@
 //! one listener an arm, pushes what is wrong with each, and feeds their gradient holds.
 
 mod arms;
+mod lease;
 mod ports;
 mod routes;
+pub(super) mod wire;
 
 pub use ports::Ports;
 
@@ -15,6 +17,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use testbed_clock::Timer;
+use testbed_core::time::Nanos;
 use tokio::sync::watch;
 
 /// Where the control API listens, and where the backends do that it makes.
@@ -26,10 +29,12 @@ pub struct ControlArgs {
     pub host: IpAddr,
     /// Their ports.
     pub ports: Ports,
+    /// For how long a testbed that made backends may not be heard of before they are closed.
+    pub lease: Nanos,
 }
 
 /// The control API and the backends that it has made, until it is closed or dropped.
-pub(super) struct Control {
+pub(crate) struct Control {
     addr: SocketAddr,
     arms: Arc<Arms>,
     stop: watch::Sender<()>,
@@ -40,23 +45,23 @@ impl Control {
     ///
     /// # Errors
     /// If it cannot listen, with the address and the cure.
-    pub(super) fn start(args: &ControlArgs, timer: Timer) -> io::Result<Self> {
+    pub(crate) fn start(args: &ControlArgs, timer: Timer) -> io::Result<Self> {
         let listener = server::bind(args.listen)?;
         let addr = listener.local_addr()?;
-        let arms = Arc::new(Arms::new(args.host, args.ports, timer.clone()));
-        let router = routes::routes().with_state(Arc::clone(&arms));
+        let arms = Arc::new(Arms::new(args, timer.clone()));
+        let router = routes::routes(Arc::clone(&arms));
         let (stop, stopped) = watch::channel(());
         tokio::spawn(server::run(stopped, listener, router, timer));
         Ok(Self { addr, arms, stop })
     }
 
     /// Where the API listens; the port is the real one.
-    pub(super) const fn addr(&self) -> SocketAddr {
+    pub(crate) const fn addr(&self) -> SocketAddr {
         self.addr
     }
 
     /// Stops listening, then closes every backend. When it returns, all sockets are closed.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.stop.send_replace(());
         self.stop.closed().await;
         self.arms.close().await;

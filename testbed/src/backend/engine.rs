@@ -23,6 +23,8 @@ pub(super) struct Engine {
 
 struct State {
     service: Service<Responder>,
+    /// Requests so far.
+    requests: u64,
     /// What the model was fed last.
     feed: Feed,
     /// Whether the hold was pushed from outside, so that nobody feeds the model after an answer.
@@ -42,6 +44,7 @@ impl Engine {
             alarm: Arc::new(ReleaseDue(Weak::clone(engine))),
             state: Mutex::new(State {
                 service: Service::new(config, streams),
+                requests: 0,
                 feed: Feed::default(),
                 open_loop: false,
                 armed: None,
@@ -51,7 +54,15 @@ impl Engine {
 
     /// A request arrives. `responder` is dropped unused if the backend closes before its answer.
     pub(super) fn arrive(&self, request: Request<'_>, responder: Responder) {
-        self.change(|state, now| state.service.arrive(now, request, responder));
+        self.change(|state, now| {
+            state.requests += 1;
+            state.service.arrive(now, request, responder);
+        });
+    }
+
+    /// How many requests have arrived.
+    pub(super) fn requests(&self) -> u64 {
+        self.lock().requests
     }
 
     /// Replaces the hold by one whose owner feeds it.

@@ -129,7 +129,12 @@ mod tests {
     #[test]
     fn a_control_says_where_it_listens_too() {
         let any_port: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let control = ControlArgs { listen: any_port, host: any_port.ip(), ports: Ports::Any };
+        let control = ControlArgs {
+            listen: any_port,
+            host: any_port.ip(),
+            ports: Ports::Any,
+            lease: Nanos::from_secs(10),
+        };
         let args = StandaloneArgs { control: Some(control), ..args(any_port) };
         let mut out = Vec::new();
         run(&args, &mut out, || true).unwrap();

@@ -5,6 +5,7 @@ use super::live::Live;
 use super::shell::{Ending, Shell};
 use super::sim::Sim;
 use super::world::WorldError;
+use crate::backend::BackendUrl;
 use crate::experiment::file::Mode;
 use crate::experiment::plan::{Action, FaultPlan, Plan};
 use crate::say;
@@ -68,14 +69,15 @@ impl FaultEngine {
         }
     }
 
-    /// Runs `plan` with these faults. The one place that knows both worlds. With `ids`, the calls of a
-    /// live run carry the context of their traces.
+    /// Runs `plan` with these faults. The one place that knows both worlds. The backends of a live run are
+    /// made at `backend`, if that is somewhere; with `ids`, its calls carry the context of their traces.
     ///
     /// # Errors
     /// When the world breaks.
     pub fn drive(
         &self,
         plan: &Plan,
+        backend: Option<&BackendUrl>,
         ids: Option<TraceIds>,
         observer: impl Observer,
         interrupt: Interrupt,
@@ -89,7 +91,7 @@ impl FaultEngine {
             Self::Live(engine) => Some(engine),
             Self::None => None,
         };
-        let mut live = Live::start(&plan.arms, engine, &streams, interrupt)?;
+        let mut live = Live::start(&plan.arms, engine, backend, &streams, interrupt)?;
         if let Some(ids) = ids {
             live.trace(ids);
         }

@@ -1,20 +1,22 @@
-//! The live world: real time, real HTTP/1.1 over loopback, each arm through its embedded proxy to
-//! its own backend.
+//! The live world: real time and real HTTP/1.1, each arm through its proxy to its own backend.
 //!
 //! The shell's thread is the generator: it sleeps on the channel of answers until the next instant
 //! at which there is something to do, which is as precise as the system's timers. Everything that
 //! has a socket runs on tokio.
 
 mod arm;
+mod backend;
 mod probe;
 mod transfers;
 
 use super::interrupt::Interrupt;
 use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Step, World, WorldError};
+use crate::backend::BackendUrl;
 use crate::client::{Local, Reply};
 use crate::experiment::plan::ArmPlan;
 use crate::trace_ids::TraceIds;
 use arm::LiveArm;
+use backend::Backends;
 use faults::Engine;
 use faults::engine::EmbeddedHost;
 use probe::Probe;
@@ -35,7 +37,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 use transfers::Transfers;
 
-/// How often the shell's thread looks for signals while nothing happens, and after the fault engine.
+/// How often the shell's thread looks for signals while nothing happens, and after proxies and backends.
 const LOOK_FOR_SIGNALS: Nanos = Nanos::from_millis(50);
 /// How long tasks may take to end when the world is closed.
 const CLOSING: Duration = Duration::from_millis(200);
@@ -47,6 +49,7 @@ pub struct Live {
     origin: Time,
     now: Time,
     runtime: Option<Runtime>,
+    backends: Backends,
     arms: Vec<LiveArm>,
     outstanding: BTreeMap<(Arm, Attempt), Outstanding>,
     transfers: Transfers,
@@ -54,7 +57,7 @@ pub struct Live {
     back: Receiver<Back>,
     send_back: Sender<Back>,
     interrupt: Interrupt,
-    /// When the engine is looked after next.
+    /// When proxies and backends are looked after next.
     next_look: Time,
     /// Whether an answer is to be looked for before the time is: what is always due must not keep
     /// the other from ever being seen.
@@ -84,15 +87,16 @@ enum What {
 }
 
 impl Live {
-    /// Starts a backend for each arm on a free port of loopback, and a proxy in front of it if there
-    /// is an engine.
+    /// Starts a backend for each arm, on a free port of loopback or at the URL, and a proxy in front of it
+    /// if there is an engine.
     ///
     /// # Errors
-    /// When the system does not give the sockets or threads that it takes, or the engine does not
-    /// make a proxy.
+    /// When the system does not give the sockets or threads that it takes, the engine does not make a
+    /// proxy, or the URL no backends.
     pub fn start(
         arms: &[ArmPlan],
         engine: Option<&Engine>,
+        backend: Option<&BackendUrl>,
         streams: &Streams,
         interrupt: Interrupt,
     ) -> Result<Self, WorldError> {
@@ -102,7 +106,8 @@ impl Live {
         let runtime = Builder::new_multi_thread().enable_io().thread_name("windtunnel-io").build();
         let runtime = runtime.map_err(failed("cannot start tokio"))?;
         let host = EmbeddedHost { runtime: runtime.handle().clone(), timer, streams: *streams };
-        let start = |arm| LiveArm::start(arm, engine, &host);
+        let mut backends = Backends::open(backend, arms, &host)?;
+        let start = |arm| LiveArm::start(arm, engine, &mut backends, &host);
         let arms = arms.iter().map(start).collect::<Result<Vec<_>, _>>()?;
         let (send_back, back) = channel();
         Ok(Self {
@@ -110,6 +115,7 @@ impl Live {
             origin: clock.now(),
             now: Time::ZERO,
             runtime: Some(runtime),
+            backends,
             arms,
             outstanding: BTreeMap::new(),
             transfers: Transfers::default(),
@@ -138,14 +144,15 @@ impl Live {
         Time::ZERO.after(at.since(self.origin))
     }
 
-    /// Ends the run once a proxy has failed by itself: what follows would be without its faults.
-    fn look_after_engine(&mut self, now: Time) -> Result<(), WorldError> {
+    /// Ends the run once a proxy or a backend has failed by itself: what follows would be without its
+    /// faults.
+    fn look_after_arms(&mut self, now: Time) -> Result<(), WorldError> {
         if now < self.next_look {
             return Ok(());
         }
         self.next_look = now.after(LOOK_FOR_SIGNALS);
         let failure = self.arms.iter().find_map(LiveArm::failure);
-        failure.map_or(Ok(()), |failure| Err(failure.into()))
+        failure.map_or(Ok(()), Err)
     }
 
     /// What came back, as the shell takes it; `None` if nobody waits for it any more.
@@ -237,7 +244,7 @@ impl World for Live {
                 return Ok(step);
             }
             let now = self.refresh();
-            self.look_after_engine(now)?;
+            self.look_after_arms(now)?;
             if now >= until {
                 self.answers_first = true;
                 return Ok(Step::Reached);
@@ -261,6 +268,10 @@ impl World for Live {
 
     fn feed(&mut self, arm: Arm, feed: Feed) {
         self.arms[arm.index()].backend.feed(feed);
+    }
+
+    fn feed_lags(&mut self, arm: Arm) -> Vec<Nanos> {
+        self.arms.get(arm.index()).map_or_else(Vec::new, |arm| arm.backend.take_feed_lags())
     }
 
     fn look(&mut self, arm: Arm) -> BackendState {
@@ -291,6 +302,7 @@ impl World for Live {
                 let closed = arm.close(&runtime);
                 outcome = outcome.and(closed);
             }
+            outcome = outcome.and(self.backends.close().map_err(Into::into));
             runtime.shutdown_timeout(CLOSING);
         }
         let outstanding = std::mem::take(&mut self.outstanding).into_iter();

@@ -162,6 +162,9 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             if let Work::Downloads(downloads) = &mut state.work {
                 downloads.look(now, &mut self.observer);
             }
+            for lag in self.world.feed_lags(state.arm) {
+                self.observer.on_event(now, &Event::Fed { arm: state.arm, lag });
+            }
             let look = self.world.look(state.arm);
             let backend = Event::Backend {
                 arm: state.arm,

@@ -1,14 +1,17 @@
-//! The two worlds under one plan: what the backend does to single requests is the same in both, and
-//! nothing comes earlier live than it does in virtual time.
+//! The two worlds under one plan, live with backends of this process and elsewhere: what the backend does to
+//! single requests is the same in all, and nothing comes earlier live than it does in virtual time.
 
 use super::interrupt::Interrupt;
 use super::live::Live;
 use super::shell::{Ending, Shell};
 use super::sim::Sim;
 use super::world::{ArmFaults, Step, World};
-use crate::experiment::plan::Plan;
+use crate::backend::{BackendUrl, Control, ControlArgs, Ports};
+use crate::experiment::plan::{ArmPlan, Plan};
 use crate::experiment::{Overrides, load};
 use faults::Engine;
+use std::net::SocketAddr;
+use testbed_clock::{LiveClock, Timer};
 use testbed_core::download::Change;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
@@ -16,6 +19,7 @@ use testbed_core::request::{Arm, Arrival, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::{Counts, HttpFault, Reject, Rule};
 use testbed_core::time::{Nanos, Time};
+use tokio::runtime::{Builder, Runtime};
 
 /// How long it takes in virtual time to be known that a connection was closed. Live, the system says
 /// so when it is.
@@ -125,14 +129,40 @@ impl Observer for Story {
     }
 }
 
+/// Where backends are made that are elsewhere; it runs as long as the runtime is kept.
+fn elsewhere() -> (Runtime, BackendUrl) {
+    let runtime = Builder::new_multi_thread().enable_io().build().unwrap();
+    let any_port: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let lease = Nanos::from_secs(60);
+    let args = ControlArgs { listen: any_port, host: any_port.ip(), ports: Ports::Any, lease };
+    let timer = Timer::start(LiveClock::start());
+    let control = runtime.block_on(async { Control::start(&args, timer) }).unwrap();
+    let url = format!("http://{}", control.addr()).parse().unwrap();
+    // Dropped, it would stop.
+    runtime.spawn(async move {
+        let _control = control;
+        std::future::pending::<()>().await;
+    });
+    (runtime, url)
+}
+
+fn live(arms: &[ArmPlan], backend: Option<&BackendUrl>, streams: &Streams) -> Live {
+    let engine = Engine::embedded();
+    Live::start(arms, Some(&engine), backend, streams, Interrupt::default()).unwrap()
+}
+
 #[test]
 fn the_same_plan_gives_the_same_ends_in_both_worlds_and_live_none_is_early() {
     let plan = plan();
     let streams = Streams::new(plan.seed);
     let simulated = Story::of(Sim::new(&plan.arms, &streams, Interrupt::default()), &plan);
-    let real =
-        Live::start(&plan.arms, Some(&Engine::embedded()), &streams, Interrupt::default()).unwrap();
-    let real = Story::of(real, &plan);
+    let (_runtime, url) = elsewhere();
+    for backend in [None, Some(&url)] {
+        compare(&simulated, &Story::of(live(&plan.arms, backend, &streams), &plan));
+    }
+}
+
+fn compare(simulated: &Story, real: &Story) {
     for (arm, (kind, outcome)) in CALLS.iter().enumerate() {
         let [simulated, real] = [&simulated.calls[arm], &real.calls[arm]];
         let outcomes = |calls: &[(Outcome, Nanos)]| -> Vec<_> {
@@ -177,6 +207,8 @@ fn counted(mut world: impl World) -> Vec<(String, Counts)> {
         panic!("nothing came back");
     };
     assert_eq!(answer.outcome, Outcome::Overload);
+    // Elsewhere, it is what was seen last.
+    world.read_back(Arm(0)).unwrap();
     let counted = world.injected(Arm(0));
     world.close();
     counted
@@ -188,10 +220,8 @@ fn both_worlds_tell_what_was_injected() {
     let (arms, streams) = (&plan.arms[..1], Streams::new(1));
     let expected = [("storm".to_owned(), Counts { injected: 1, overflow: 0, active: 0 })];
     assert_eq!(counted(Sim::new(arms, &streams, Interrupt::default())), expected);
-    assert_eq!(
-        counted(
-            Live::start(arms, Some(&Engine::embedded()), &streams, Interrupt::default()).unwrap()
-        ),
-        expected
-    );
+    let (_runtime, url) = elsewhere();
+    for backend in [None, Some(&url)] {
+        assert_eq!(counted(live(arms, backend, &streams)), expected, "{backend:?}");
+    }
 }

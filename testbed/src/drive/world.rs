@@ -1,5 +1,6 @@
 //! The world an experiment runs in: its time, and the way to the backend and back.
 
+use crate::backend::BackendError;
 use faults::EngineError;
 use faults::engine::ProxyState;
 use testbed_core::download::{Command, Progress, TransferId};
@@ -125,6 +126,9 @@ pub enum WorldError {
     /// The fault engine did not do what it was to do, or has died.
     #[error("the fault engine failed: {0}")]
     Engine(#[from] EngineError),
+    /// A backend elsewhere did not do what it was to do, or has died.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
     /// A fault is still there at the end of the run.
     #[error("faults of arm `{arm}` are not healed: {what}")]
     NotHealed {
@@ -181,6 +185,12 @@ pub trait World {
 
     /// Tells the backend what the client's side knows, for a gradient hold to follow.
     fn feed(&mut self, arm: Arm, feed: Feed);
+
+    /// How long the feeds since the last call were on their way to a backend elsewhere; asked for at each
+    /// sampling instant. None where a feed is a call of a function.
+    fn feed_lags(&mut self, _arm: Arm) -> Vec<Nanos> {
+        Vec::new()
+    }
 
     /// The state of an arm's backend.
     fn look(&mut self, arm: Arm) -> BackendState;

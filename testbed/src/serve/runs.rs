@@ -3,6 +3,7 @@
 use super::history::{History, Reader};
 use super::tap::Tap;
 use super::wire::{End, Kind, RunInfo, State};
+use crate::backend::BackendUrl;
 use crate::drive::engine::FaultEngine;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::world::Signal;
@@ -40,6 +41,8 @@ pub(super) struct How {
     pub(super) out: PathBuf,
     /// What does the faults of live runs.
     pub(super) faults: EngineChoice,
+    /// Where the backends of live runs are made, if not here.
+    pub(super) backend: Option<BackendUrl>,
     /// Which traces are exported, if any.
     pub(super) traces: Option<TraceOptions>,
 }
@@ -104,7 +107,8 @@ impl Runs {
             return Err(NotStarted::Busy(Box::new(active.info())));
         }
         let engine = FaultEngine::choose(&plan, &self.how.faults).map_err(RunError::from)?;
-        let mut prepared = Prepared::new(&plan, text, engine, &self.how.out)?;
+        let made = (engine, self.how.backend.clone());
+        let mut prepared = Prepared::new(&plan, text, made, &self.how.out)?;
         let run = Run::new(experiment, &plan, &prepared.run_dir);
         let prometheus = Prometheus::new(&labels(&plan));
         let traces = prepared.trace(&plan, self.how.traces.as_ref(), &prometheus);

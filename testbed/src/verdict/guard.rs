@@ -6,7 +6,7 @@ use crate::experiment::plan::{Action, ArmPlan, FaultPlan, Plan};
 use crate::watch::series::{CONTROLLER, PerRequest};
 use crate::watch::store::{ArmStore, Store};
 use serde::Serialize;
-use testbed_core::hold::Hold;
+use testbed_core::hold::{Hold, PATIENCE};
 use testbed_core::load::LoadConfig;
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -46,6 +46,10 @@ pub struct Held {
     pub max: f64,
     /// How many they were.
     pub updates: usize,
+    /// 99 % of feeds reached the backend at most this many seconds after their answer; `None` if it is in
+    /// this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_lag_p99: Option<f64>,
 }
 
 /// What the load generator of an arm did.
@@ -66,6 +70,10 @@ pub struct Generator {
     pub send_lag_p99: f64,
     /// Median lateness of the backend's answers, in seconds.
     pub lateness_p50: f64,
+    /// 99 % of feeds reached a backend elsewhere at most this many seconds after their answer; `None`
+    /// without one, or without a gradient to hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_lag_p99: Option<f64>,
 }
 
 /// What became of every gradient that was to be held.
@@ -81,9 +89,20 @@ pub fn holds(plan: &Plan, store: &Store) -> Vec<Held> {
             let (Some(&min), Some(&max)) = (gradients.first(), gradients.last()) else {
                 continue;
             };
+            let feed_lags = store.arms[arm].distribution(PerRequest::FeedLag, None);
+            let feed_lag_p99 = feed_lags.percentile(99.0);
             let (fault, arm) = (fault.name.clone(), plan.arms[arm].name.clone());
             let (updates, median) = (gradients.len(), gradients[gradients.len() / 2]);
-            holds.push(Held { fault, arm, asked: gradient, median, min, max, updates });
+            holds.push(Held {
+                fault,
+                arm,
+                asked: gradient,
+                median,
+                min,
+                max,
+                updates,
+                feed_lag_p99,
+            });
         }
     }
     holds
@@ -119,6 +138,7 @@ pub fn generators(plan: &Plan, store: &Store) -> Vec<Generator> {
             lag_p99: percentile(PerRequest::Lag, 99.0),
             send_lag_p99: percentile(PerRequest::SendLag, 99.0),
             lateness_p50: percentile(PerRequest::Lateness, 50.0),
+            feed_lag_p99: recorded.distribution(PerRequest::FeedLag, None).percentile(99.0),
         }
     };
     plan.arms.iter().zip(&store.arms).map(generator).collect()
@@ -172,10 +192,15 @@ fn unseen(plan: &Plan, holds: &[Held]) -> Vec<Breach> {
 }
 
 fn missed(held: &Held) -> Option<Breach> {
-    let Held { fault, arm, asked, median, min, max, .. } = held;
+    let Held { fault, arm, asked, median, min, max, feed_lag_p99, .. } = held;
+    let slow = feed_lag_p99.map(seconds).filter(|lag| *lag > PATIENCE);
+    let cause = slow.map(|lag| {
+        format!("; feeds reached the backend within {lag} at p99, and it waits {PATIENCE} for one")
+    });
+    let cause = cause.unwrap_or_default();
     let message = format!(
         "`{fault}` was to hold the gradient at {asked}; it was {median:.3} at the median \
-         ({min:.3} to {max:.3})"
+         ({min:.3} to {max:.3}){cause}"
     );
     ((median - asked).abs() > GRADIENT_LIMIT).then(|| Breach { arm: arm.clone(), message })
 }
@@ -218,4 +243,32 @@ fn late(generator: &Generator) -> Vec<String> {
 
 fn seconds(seconds: f64) -> Nanos {
     Nanos::from_secs_f64(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(median: f64, feed_lag_p99: Option<f64>) -> Held {
+        let (fault, arm) = ("clamp".to_owned(), "a".to_owned());
+        Held { fault, arm, asked: 0.7, median, min: 0.6, max: 0.8, updates: 9, feed_lag_p99 }
+    }
+
+    #[test]
+    fn a_gradient_that_was_missed_is_told_with_feeds_that_were_too_late_for_it() {
+        let cause = "; feeds reached the backend within 9ms at p99, and it waits 2ms for one";
+        for (median, feed_lag_p99, says) in [
+            (0.71, Some(0.009), None),
+            (0.75, None, Some("")),
+            (0.75, Some(0.001), Some("")),
+            (0.75, Some(0.009), Some(cause)),
+        ] {
+            let said = missed(&held(median, feed_lag_p99)).map(|breach| breach.message);
+            let of_median = "it was 0.750 at the median (0.600 to 0.800)";
+            let expected = says.map(|cause| {
+                format!("`clamp` was to hold the gradient at 0.7; {of_median}{cause}")
+            });
+            assert_eq!(said, expected, "{median}, {feed_lag_p99:?}");
+        }
+    }
 }

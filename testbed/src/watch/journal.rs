@@ -174,6 +174,7 @@ impl<W: Write> Observer for Journal<W> {
             | Event::Limiter { .. }
             | Event::Injected { .. }
             | Event::Network { .. }
+            | Event::Fed { .. }
             | Event::Runtime { .. }
             | Event::Backend { .. } => return,
         };

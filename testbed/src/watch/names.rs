@@ -105,6 +105,8 @@ metrics! {
         "Requests inside the backend: in service, queued and held.";
     QUEUED: Gauge "windtunnel_backend_queued_requests" ["arm"]
         "Requests inside the backend that wait for a server.";
+    FEED_LAG: Histogram "windtunnel_backend_feed_lag_seconds" ["arm"]
+        "From an answer until a backend elsewhere has what its gradient hold goes by; it waits 2 ms for that.";
 
     INJECTED: Counter "windtunnel_fault_injected_total" ["arm", "fault"]
         "Requests that an HTTP fault has hit.";

@@ -246,6 +246,7 @@ impl Observer for Prometheus {
             Event::Backend { arm, in_system, queued, utilisation } => {
                 self.arm(arm).backend.sampled(in_system, queued, utilisation);
             }
+            Event::Fed { arm, lag } => self.arm(arm).backend.fed(lag),
             Event::Phase { index, .. } => self.phases.begin(index),
             Event::Fault { index, on, .. } => self.faults[index].switch(on),
             Event::Injected { arm, name, counts } => self.arm(arm).faults.injected(name, counts),

@@ -191,6 +191,7 @@ impl<W: Write> Observer for Recorder<W> {
                 let levels = [utilisation, f64::from(in_system), f64::from(queued)];
                 self.backend(now, arm, levels);
             }
+            Event::Fed { arm, lag } => self.sheet.record(arm.index(), PerRequest::FeedLag, lag),
             Event::Phase { .. } => self.sheet.store.begin_phase(now),
             Event::Injected { arm, counts, .. } => self.faults[arm.index()].injected(counts),
             Event::Network { arm, network } => self.faults[arm.index()].network(network),

@@ -97,6 +97,7 @@ impl Regimes {
             | Event::Injected { .. }
             | Event::Network { .. }
             | Event::Healed { .. }
+            | Event::Fed { .. }
             | Event::Runtime { .. }
             | Event::End => Vec::new(),
         }

@@ -17,7 +17,7 @@ pub enum Kind {
     Steps,
     /// Summed up over each sampling interval: exact mean, least and greatest.
     Intervals,
-    /// One value a request or a wait, kept as a distribution for each phase.
+    /// One value a request, a wait or a feed, kept as a distribution for each phase.
     Distribution,
 }
 
@@ -49,7 +49,7 @@ pub const LIMITER: &str = "limiter.";
 /// From the first planned arrival of a finite input to its last end.
 pub const MAKESPAN: &str = "load.makespan";
 
-/// Distributions: one value a request or a wait.
+/// Distributions: one value a request, a wait or a feed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PerRequest {
     /// See [`PerRequest::info`].
@@ -74,11 +74,13 @@ pub enum PerRequest {
     FifoWait,
     /// See [`PerRequest::info`].
     Overrun,
+    /// See [`PerRequest::info`].
+    FeedLag,
 }
 
 impl PerRequest {
     /// How many there are.
-    pub const COUNT: usize = Self::Overrun as usize + 1;
+    pub const COUNT: usize = Self::FeedLag as usize + 1;
 
     /// Those of requests.
     const CALLS: [Self; 7] = [
@@ -93,9 +95,12 @@ impl PerRequest {
     /// Those of waits for a limiter.
     const DOWNLOADS: [Self; 3] = [Self::TokenWait, Self::FifoWait, Self::Overrun];
 
+    /// Those of every arm.
+    const ALL: [Self; 2] = [Self::Lag, Self::FeedLag];
+
     /// The one with this name.
     pub fn named(name: &str) -> Option<Self> {
-        let all = Self::CALLS.into_iter().chain(Self::DOWNLOADS).chain([Self::Lag]);
+        let all = Self::CALLS.into_iter().chain(Self::DOWNLOADS).chain(Self::ALL);
         all.into_iter().find(|series| series.info().name == name)
     }
 
@@ -128,6 +133,10 @@ impl PerRequest {
             Self::Overrun => {
                 ("limiter.overrun", "by how much a wait outlasted what was quoted; 0 if it did not")
             }
+            Self::FeedLag => (
+                "backend.feed_lag",
+                "from an answer until a backend elsewhere has its feed (live, while a gradient is held)",
+            ),
         };
         let unit = if matches!(self, Self::Toxic) { Unit::Ratio } else { Unit::Seconds };
         info(name, unit, Kind::Distribution, about)
@@ -327,7 +336,7 @@ fn of_downloads() -> Vec<SeriesInfo> {
 fn of_all() -> Vec<SeriesInfo> {
     let about = "a finite input's time, from its first planned arrival to its last end";
     let mut series: Vec<_> = Sampled::BACKEND.map(Sampled::info).into();
-    series.push(PerRequest::Lag.info());
+    series.extend(PerRequest::ALL.map(PerRequest::info));
     series.push(info(MAKESPAN, Unit::Seconds, Kind::Steps, about));
     series.extend(Faulted::ALL.map(Faulted::info));
     series

@@ -220,6 +220,7 @@ impl Observer for Tracer {
             | Event::Network { .. }
             | Event::Healed { .. }
             | Event::Backend { .. }
+            | Event::Fed { .. }
             | Event::Runtime { .. }
             | Event::Tick => {}
         }

@@ -8,6 +8,7 @@ mod support;
 
 mod backend;
 mod download;
+mod elsewhere;
 mod interrupt;
 mod metrics;
 mod open_load;

@@ -61,6 +61,7 @@ impl Observer for Ledger {
             | Event::Backend { .. }
             | Event::Phase { .. }
             | Event::Fault { .. }
+            | Event::Fed { .. }
             | Event::Runtime { .. }
             | Event::Tick
             | Event::End => {}

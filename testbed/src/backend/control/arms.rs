@@ -1,79 +1,20 @@
 //! The backends of a testbed's arms.
 
-use super::Ports;
+use super::lease::Lease;
+use super::wire::{Faults, FeedBody, Place, View, Wanted};
+use super::{ControlArgs, Ports};
 use crate::backend::Backend;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use testbed_clock::Timer;
-use testbed_core::hold::{Feed, Hold, HoldConfig};
 use testbed_core::rng::Streams;
-use testbed_core::service::{BackendState, Rule, ServiceConfig, SlowStart};
-use testbed_core::time::Nanos;
 use tokio::sync::Mutex;
 
 /// As many arms as an experiment may have.
 const MAX_ARMS: usize = 64;
 /// Bytes that the name of an arm may have.
 const MAX_NAME: usize = 256;
-
-/// An arm that is to have a backend.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
-    name: String,
-    service: ServiceConfig,
-    /// Of the run: every arm draws the same numbers.
-    seed: u64,
-}
-
-/// Where an arm's backend is.
-#[derive(Debug, Serialize)]
-pub(super) struct Place {
-    name: String,
-    port: u16,
-}
-
-/// What is wrong, deliberately, with a backend; what is left out is as it should be.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Faults {
-    hold: Option<HoldConfig>,
-    rules: Vec<Rule>,
-    slow_starts: Vec<(String, SlowStart)>,
-    servers: Option<u32>,
-    frozen: bool,
-}
-
-/// See [`Feed`].
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FeedBody {
-    baseline: Option<Nanos>,
-    #[serde(default)]
-    overhead: Nanos,
-}
-
-/// All that is known of an arm's backend.
-#[derive(Debug, Serialize)]
-pub(super) struct View {
-    name: String,
-    port: u16,
-    faults: Faults,
-    feed: FeedBody,
-    /// How often it was fed, so that a client sees whether its feeds arrive.
-    feeds: u64,
-    state: StateView,
-}
-
-/// See [`BackendState`]; utilisation counts from the view before.
-#[derive(Debug, Serialize)]
-struct StateView {
-    in_system: u32,
-    queued: u32,
-    utilisation: f64,
-}
 
 /// Why something is not done.
 #[derive(Debug)]
@@ -82,6 +23,8 @@ pub(super) enum Refusal {
     Invalid(String),
     /// There is no such arm.
     Unknown(String),
+    /// Another testbed has the backends, or this one's lease was over.
+    NotYours,
     /// The system does not let it.
     Failed(io::Error),
 }
@@ -90,7 +33,9 @@ pub(super) enum Refusal {
 pub(super) struct Arms {
     host: IpAddr,
     ports: Ports,
-    timer: Timer,
+    pub(super) timer: Timer,
+    /// Who has them.
+    pub(super) lease: Lease,
     running: Mutex<Vec<Running>>,
 }
 
@@ -104,8 +49,10 @@ struct Running {
 
 impl Arms {
     /// None yet.
-    pub(super) fn new(host: IpAddr, ports: Ports, timer: Timer) -> Self {
-        Self { host, ports, timer, running: Mutex::default() }
+    pub(super) fn new(args: &ControlArgs, timer: Timer) -> Self {
+        let ControlArgs { host, ports, lease, .. } = *args;
+        let lease = Lease::new(lease, timer.clock());
+        Self { host, ports, timer, lease, running: Mutex::default() }
     }
 
     /// Where the backends are.
@@ -113,16 +60,21 @@ impl Arms {
         self.running.lock().await.iter().map(Running::place).collect()
     }
 
-    /// Makes these, and no others, the backends that there are. Those from before are closed first,
-    /// since their testbed has gone or wants them no more.
+    /// Makes these, and no others, the backends that there are, and gives them to `testbed` if that is
+    /// somebody. Those from before are closed first, since their testbed has gone or wants them no more.
     ///
     /// # Errors
     /// If an arm makes no sense, which leaves everything as it was; or if one cannot listen, and then
     /// there are no backends.
-    pub(super) async fn replace(&self, wanted: &[Wanted]) -> Result<Vec<Place>, Refusal> {
+    pub(super) async fn replace(
+        &self,
+        wanted: &[Wanted],
+        testbed: Option<&str>,
+    ) -> Result<Vec<Place>, Refusal> {
         check(wanted).map_err(Refusal::Invalid)?;
         let mut running = self.running.lock().await;
         close(&mut running).await;
+        self.lease.give(testbed);
         let mut next = 0;
         for arm in wanted {
             match self.start(arm, next).await {
@@ -153,11 +105,11 @@ impl Arms {
         Err(refused)
     }
 
-    /// Makes these, and no others, the faults of an arm's backend.
+    /// Makes these, and no others, the faults of an arm's backend; what it is then.
     ///
     /// # Errors
     /// If there is no such arm, or if a fault makes no sense, which changes nothing.
-    pub(super) async fn set_faults(&self, name: &str, faults: Faults) -> Result<(), Refusal> {
+    pub(super) async fn set_faults(&self, name: &str, faults: Faults) -> Result<View, Refusal> {
         let hold = faults.check().map_err(Refusal::Invalid)?;
         let mut running = self.running.lock().await;
         let arm = find(&mut running, name)?;
@@ -167,7 +119,7 @@ impl Arms {
         arm.backend.set_servers(faults.servers);
         arm.backend.set_frozen(faults.frozen);
         arm.faults = faults;
-        Ok(())
+        Ok(arm.view())
     }
 
     /// Feeds a gradient hold, which lets the next answer go.
@@ -177,7 +129,7 @@ impl Arms {
     pub(super) async fn feed(&self, name: &str, feed: FeedBody) -> Result<(), Refusal> {
         let mut running = self.running.lock().await;
         let arm = find(&mut running, name)?;
-        arm.backend.feed(Feed { baseline: feed.baseline, overhead: feed.overhead });
+        arm.backend.feed(feed.into());
         (arm.feed, arm.feeds) = (feed, arm.feeds + 1);
         Ok(())
     }
@@ -193,7 +145,19 @@ impl Arms {
 
     /// Heals and closes all of them.
     pub(super) async fn close(&self) {
-        close(&mut *self.running.lock().await).await;
+        let mut running = self.running.lock().await;
+        self.lease.give(None);
+        close(&mut running).await;
+    }
+
+    /// The same if they are `testbed`'s and its lease is over, and whether it was.
+    pub(super) async fn expire(&self, testbed: &str) -> bool {
+        let mut running = self.running.lock().await;
+        let over = self.lease.expire(testbed);
+        if over {
+            close(&mut running).await;
+        }
+        over
     }
 }
 
@@ -209,26 +173,17 @@ impl Running {
 
     fn view(&self) -> View {
         let Place { name, port } = self.place();
-        let BackendState { in_system, queued, utilisation } = self.backend.look();
-        let state = StateView { in_system, queued, utilisation };
-        View { name, port, faults: self.faults.clone(), feed: self.feed, feeds: self.feeds, state }
-    }
-}
-
-impl Faults {
-    /// What its hold means, if all of it makes sense.
-    fn check(&self) -> Result<Option<Hold>, String> {
-        for Rule { name, fault } in &self.rules {
-            if let Some(invalid) = fault.invalid().first() {
-                return Err(format!("rule `{name}`: {}: {}", invalid.field, invalid.message));
-            }
+        View {
+            name,
+            port,
+            faults: self.faults.clone(),
+            active: self.backend.faults(),
+            injected: self.backend.injected(),
+            feed: self.feed,
+            feeds: self.feeds,
+            requests: self.backend.requests(),
+            state: self.backend.look(),
         }
-        for (name, start) in &self.slow_starts {
-            if let Some(invalid) = start.invalid().into_iter().next() {
-                return Err(format!("slow start `{name}`: {}: {}", invalid.field, invalid.message));
-            }
-        }
-        self.hold.as_ref().map(Hold::try_from).transpose().map_err(str::to_owned)
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::client::Client;
 use serde_json::{Value, json};
 use testbed_clock::LiveClock;
-use testbed_core::time::Nanos;
+use testbed_core::time::{Nanos, Time};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -14,16 +14,25 @@ struct Bench {
 
 impl Bench {
     fn start(ports: Ports) -> Self {
-        let any_port = "127.0.0.1:0".parse().unwrap();
-        let args = ControlArgs { listen: any_port, host: any_port.ip(), ports };
+        Self::start_with(ports, Nanos::from_secs(10))
+    }
+
+    fn start_with(ports: Ports, lease: Nanos) -> Self {
+        let any_port: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let args = ControlArgs { listen: any_port, host: any_port.ip(), ports, lease };
         let control = Control::start(&args, Timer::start(LiveClock::start())).unwrap();
         Self { control }
     }
 
     async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        self.ask_as("", method, path, body).await
+    }
+
+    /// As the testbed of this header.
+    async fn ask_as(&self, header: &str, method: &str, path: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(self.control.addr()).await.unwrap();
         let length = body.len();
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close");
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{header}connection: close");
         let request = format!("{head}\r\ncontent-length: {length}\r\n\r\n{body}");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -75,19 +84,20 @@ async fn every_arm_gets_a_listener_and_what_is_wrong_with_one_is_wrong_with_no_o
     let bench = Bench::start(Ports::Any);
     let clients = bench.arms(&json!([arm("a"), arm("b")])).await;
     let held = json!({"hold": {"latency": "60ms"}});
-    assert_eq!(bench.put("/arms/a/faults", &held).await.0, 204);
+    assert_eq!(bench.put("/arms/a/faults", &held).await.0, 200);
     let (a, b) = tokio::join!(age(&clients[0]), age(&clients[1]));
     assert!(a >= Nanos::from_millis(60), "{a}");
     assert!(b < a, "{b} without the hold, {a} with it");
     let (_, view) = bench.ask("GET", "/arms/a", "").await;
+    assert_eq!(view["requests"], 1);
     assert_eq!(view["faults"]["hold"], json!({"latency": "60ms"}));
     let rejected = json!({"rules": [{"name": "storm", "reject": {"status": 429}}]});
-    assert_eq!(bench.put("/arms/a/faults", &rejected).await.0, 204);
+    assert_eq!(bench.put("/arms/a/faults", &rejected).await.0, 200);
     let reply = clients[0].call(0).await;
     assert_eq!(reply.status, Some(429));
     let age_of_rejection = reply.served.unwrap().age;
     assert!(age_of_rejection < Nanos::from_millis(60), "the hold is gone: {age_of_rejection}");
-    assert_eq!(bench.put("/arms/a/faults", &json!({})).await.0, 204);
+    assert_eq!(bench.put("/arms/a/faults", &json!({})).await.0, 200);
     assert_eq!(clients[0].call(0).await.status, Some(200), "healed");
 }
 
@@ -110,7 +120,7 @@ async fn a_frozen_backend_and_one_without_servers_answer_when_they_are_healed() 
     let bench = Bench::start(Ports::Any);
     let clients = bench.arms(&json!([arm("a")])).await;
     for faults in [json!({"frozen": true}), json!({"servers": 0})] {
-        assert_eq!(bench.put("/arms/a/faults", &faults).await.0, 204);
+        assert_eq!(bench.put("/arms/a/faults", &faults).await.0, 200);
         let client = clients[0].clone();
         let call = tokio::spawn(async move { client.call(0).await });
         while bench.ask("GET", "/arms/a", "").await.1["state"]["queued"] != 1 {
@@ -196,4 +206,52 @@ async fn closing_closes_the_backends_too() {
     bench.control.close().await;
     assert_eq!(clients[0].call(0).await.status, None);
     assert!(TcpStream::connect(bench.control.addr()).await.is_err());
+}
+
+const FIRST: &str = "x-windtunnel-testbed: first\r\n";
+const SECOND: &str = "x-windtunnel-testbed: second\r\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backends_go_once_their_testbed_has_not_been_heard_of_for_a_lease() {
+    let lease = Nanos::from_millis(400);
+    let bench = Bench::start_with(Ports::Any, lease);
+    let wanted = json!([arm("a")]).to_string();
+    let clock = LiveClock::start();
+    let (_, places) = bench.ask_as(FIRST, "PUT", "/arms", &wanted).await;
+    let client = Client::new(addr(&places[0]));
+    let mut heard = clock.now();
+    while clock.now().since(Time::ZERO) < lease.plus(lease) {
+        let asked = clock.now();
+        let (status, _) = bench.ask_as(FIRST, "GET", "/arms", "").await;
+        // On a machine that stands still for a lease, it is over.
+        assert!(status == 200 || clock.now().since(heard) >= lease, "{status}");
+        heard = asked;
+    }
+    // Who does not say that he is the testbed keeps nothing alive.
+    while bench.ask("GET", "/arms", "").await.1 != json!([]) {}
+    assert!(clock.now().since(heard) >= lease, "too early");
+    assert_eq!(client.call(0).await.status, None, "closed");
+    assert_eq!(bench.ask_as(FIRST, "GET", "/arms", "").await.0, 409);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_testbed_has_taken_is_not_the_first_ones_to_change_or_close() {
+    let bench = Bench::start(Ports::Any);
+    let wanted = json!([arm("a")]).to_string();
+    for testbed in [FIRST, SECOND] {
+        assert_eq!(bench.ask_as(testbed, "PUT", "/arms", &wanted).await.0, 200);
+    }
+    for (method, path, body) in [
+        ("PUT", "/arms/a/faults", r#"{"frozen":true}"#),
+        ("PUT", "/arms/a/feed", "{}"),
+        ("GET", "/arms", ""),
+        ("DELETE", "/arms", ""),
+    ] {
+        let (status, error) = bench.ask_as(FIRST, method, path, body).await;
+        let text = error["error"].as_str().unwrap_or_default();
+        assert!(status == 409 && text.contains("another"), "{method} {path}: {status} {error}");
+    }
+    let (status, view) = bench.ask_as(SECOND, "GET", "/arms/a", "").await;
+    assert_eq!((status, &view["faults"]["frozen"]), (200, &json!(false)), "{view}");
+    assert_eq!(bench.ask_as(SECOND, "DELETE", "/arms", "").await.0, 204);
 }

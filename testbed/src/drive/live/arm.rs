@@ -1,20 +1,18 @@
 //! One arm of the live world: its backend, its proxy, and its clients.
 
 use super::super::world::{ArmFaults, ReadBack, WorldError};
-use super::failed;
-use crate::backend::Backend;
+use super::backend::{ArmBackend, Backends};
 use crate::client::{Client, Local};
 use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
 use faults::engine::EmbeddedHost;
-use faults::{EmbeddedProxy, Engine, EngineError, FaultControl, StreamStats};
-use std::net::SocketAddr;
+use faults::{EmbeddedProxy, Engine, FaultControl, StreamStats};
 use std::sync::Arc;
 use testbed_core::event::Network;
 use tokio::runtime::Runtime;
 
 pub(super) struct LiveArm {
-    pub(super) backend: Backend,
+    pub(super) backend: ArmBackend,
     /// The proxy's faults; `None` if clients connect to the backend itself.
     control: Option<Box<dyn FaultControl>>,
     pub(super) proxy: Proxy,
@@ -37,12 +35,11 @@ impl LiveArm {
     pub(super) fn start(
         arm: &ArmPlan,
         engine: Option<&Engine>,
+        backends: &mut Backends,
         host: &EmbeddedHost,
     ) -> Result<Self, WorldError> {
-        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-        let start = Backend::start(any_port, &arm.backend, &host.streams, host.timer.clone());
-        let backend = host.runtime.block_on(start).map_err(failed("cannot start a backend"))?;
-        let upstream = backend.addr().to_string();
+        let backend = backends.next(arm, host)?;
+        let upstream = backend.upstream();
         let make = |engine: &Engine| engine.proxy(host, &arm.name, &upstream);
         let control = engine.map(make).transpose()?;
         let entrance = match &control {
@@ -55,29 +52,26 @@ impl LiveArm {
     }
 
     pub(super) fn set_faults(&mut self, faults: &ArmFaults) -> Result<(), WorldError> {
-        self.backend.set_hold(faults.hold);
-        self.backend.set_rules(faults.rules.clone());
-        self.backend.set_slow_starts(&faults.slow_starts);
-        self.backend.set_servers(faults.servers);
-        self.backend.set_frozen(faults.frozen);
+        self.backend.set_faults(faults)?;
         let control = self.control.as_mut();
         control.map_or(Ok(()), |control| Ok(control.set(&faults.proxy)?))
     }
 
     pub(super) fn read_back(&mut self) -> Result<ReadBack, WorldError> {
         let proxy = self.control.as_mut().map(|control| control.read_back()).transpose()?;
-        Ok(ReadBack::new(proxy, self.backend.faults()))
+        Ok(ReadBack::new(proxy, self.backend.read_back()?))
     }
 
-    /// What went wrong with the proxy by itself.
-    pub(super) fn failure(&self) -> Option<EngineError> {
-        self.control.as_ref()?.failure()
+    /// What went wrong with the proxy or the backend by itself.
+    pub(super) fn failure(&self) -> Option<WorldError> {
+        let proxy = self.control.as_ref().and_then(|control| control.failure());
+        proxy.map(WorldError::from).or_else(|| self.backend.failure().map(Into::into))
     }
 
     /// Takes the proxy away, and then the backend.
     pub(super) fn close(self, runtime: &Runtime) -> Result<(), WorldError> {
         let closed = self.control.map_or(Ok(()), |control| control.close());
-        runtime.block_on(self.backend.close());
+        self.backend.close(runtime);
         Ok(closed?)
     }
 }

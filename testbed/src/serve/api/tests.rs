@@ -67,7 +67,8 @@ impl Bench {
         let out = dir.path().join(out);
         let exemplars = Exemplars::default();
         let current = Current::from(Shown { registry: idle(), exemplars });
-        let how = How { out: out.clone(), faults: EngineChoice::Embedded, traces: None };
+        let (faults, backend) = (EngineChoice::Embedded, None);
+        let how = How { out: out.clone(), faults, backend, traces: None };
         let runs = Runs::new(how, current.clone());
         let catalogue = Catalogue::new(&dir.path().join(experiments));
         let shared = Arc::new(Shared { catalogue, out, runs });

@@ -178,6 +178,10 @@ pub(super) struct BackendMetrics {
     in_system: Gauge,
     queued: Gauge,
     makespan: Gauge,
+    /// Of a backend elsewhere, from the first feed on.
+    feed_lag: Option<Histogram>,
+    children: Children,
+    arm: String,
 }
 
 impl BackendMetrics {
@@ -187,7 +191,15 @@ impl BackendMetrics {
             in_system: children.gauge(&names::IN_SYSTEM, &[arm]),
             queued: children.gauge(&names::QUEUED, &[arm]),
             makespan: children.gauge(&names::MAKESPAN, &[arm]),
+            feed_lag: None,
+            children: children.clone(),
+            arm: arm.to_owned(),
         }
+    }
+
+    pub(super) fn fed(&mut self, lag: Nanos) {
+        let make = || self.children.histogram(&names::FEED_LAG, &[&self.arm]);
+        self.feed_lag.get_or_insert_with(make).observe(lag.as_secs_f64());
     }
 
     pub(super) fn sampled(&self, in_system: u32, queued: u32, utilisation: f64) {

@@ -353,6 +353,7 @@ fn every_name_is_used_with_its_type_and_help() {
         looked,
         limiter::asked(0, 0),
         Event::Injected { arm: ARM, name: "held", counts: Counts::default() },
+        Event::Fed { arm: ARM, lag: Nanos::ZERO },
         Event::Runtime { lag: Nanos::ZERO },
     ]);
     for metric in names::ALL {

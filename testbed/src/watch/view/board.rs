@@ -80,6 +80,7 @@ impl Board {
             | Event::Injected { .. }
             | Event::Network { .. }
             | Event::Healed { .. }
+            | Event::Fed { .. }
             | Event::Runtime { .. }
             | Event::Backend { .. } => {}
             Event::Phase { name, .. } => return Some(self.enter(name)),

@@ -8,11 +8,12 @@ use super::which::Request;
 use crate::rng::Rng;
 use crate::time::Nanos;
 use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a rule has done so far. It survives the rule being switched off and on again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests that it was done to.
     pub injected: u64,

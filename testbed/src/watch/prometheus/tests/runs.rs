@@ -269,7 +269,7 @@ fn every_update_of_a_live_run_is_in_the_histogram_the_counter_and_the_journal() 
     let plan = plan(&CALLS.replace("name: calls", "name: calls\nrun: { mode: live }"));
     assert_every_update_is_counted(&plan, true, |observer| {
         let (engine, streams) = (Engine::embedded(), Streams::new(plan.seed));
-        let live = Live::start(&plan.arms, Some(&engine), &streams, Interrupt::default());
+        let live = Live::start(&plan.arms, Some(&engine), None, &streams, Interrupt::default());
         Shell::new(&plan, live.unwrap(), observer).run().unwrap();
     });
 }
