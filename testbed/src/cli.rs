@@ -32,6 +32,8 @@ pub enum Command {
     Law(LawArgs),
     /// Turn a finished run into metrics with timestamps, for Prometheus and its dashboards
     Publish(PublishArgs),
+    /// Write the report of a run as one HTML file, report.html in its directory
+    Report(ReportArgs),
     /// List what there is: controllers, arrivals, toxics, series, metrics
     List(ListArgs),
     /// Print the JSON Schema of experiment files, for editors
@@ -86,6 +88,9 @@ pub struct RunArgs {
     /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
     pub trace_share: f64,
+    /// Leave out report.html
+    #[arg(long)]
+    pub no_report: bool,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,
@@ -153,6 +158,15 @@ pub struct PublishArgs {
     /// Put the end of the run there
     #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
     pub end: Option<Moment>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 1 it cannot be written, 2 there is no run.")]
+pub struct ReportArgs {
+    /// A run directory; one of a run that was killed will do
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
 }
 
 /// Arguments of `list`.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use testbed::backend::{ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
     self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, PublishArgs,
-    RunArgs, ServeArgs,
+    ReportArgs, RunArgs, ServeArgs,
 };
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -15,6 +15,7 @@ use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
+use testbed::page::{ReportError, write_report};
 use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
 use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check_command(&args),
         Command::Law(args) => law_command(&args),
         Command::Publish(args) => publish_command(args),
+        Command::Report(args) => report_command(&args),
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
         Command::Schema => print(&format!("{:#}\n", experiment::schema())).map(|()| 0),
         Command::Backend(args) => backend_command(args),
@@ -78,6 +80,7 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
         faults: args.faults.clone(),
         traces: trace_options(args.traces.clone(), args.trace_share),
+        report: !args.no_report,
         quiet: args.quiet,
     };
     let interrupt = watch_signals()?;
@@ -224,6 +227,14 @@ fn publish_command(args: PublishArgs) -> Result<u8, Failure> {
     })?;
     published.say();
     Ok(0)
+}
+
+fn report_command(args: &ReportArgs) -> Result<u8, Failure> {
+    let written = write_report(&args.run).map_err(|error| {
+        let code = if matches!(error, ReportError::Unwritten { .. }) { BROKEN } else { USAGE };
+        Failure(code, format!("error: {error}"))
+    })?;
+    print(&format!("{}\n", written.display())).map(|()| 0)
 }
 
 fn backend_command(args: BackendArgs) -> Result<u8, Failure> {

@@ -7,6 +7,7 @@ use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
 use crate::experiment::file::{Mode, Waits};
 use crate::experiment::plan::Plan;
+use crate::page::write_report;
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
@@ -39,6 +40,8 @@ pub struct RunOptions {
     pub faults: EngineChoice,
     /// Which traces are exported, if any.
     pub traces: Option<TraceOptions>,
+    /// Whether the run gets a report (see [`write_report`]).
+    pub report: bool,
     /// No progress.
     pub quiet: bool,
 }
@@ -140,7 +143,19 @@ pub fn run(
     let served = server.is_some().then_some(prometheus);
     let finished = execute(plan, &prepared, (served, view, &mut traces), interrupt);
     traces.finish(options.quiet);
+    if options.report && finished.is_ok() {
+        write_its_report(&prepared.run_dir, options.quiet);
+    }
     finished
+}
+
+/// What the run has found out does not depend on it, so a report that cannot be written fails nothing.
+fn write_its_report(run_dir: &RunDir, quiet: bool) {
+    match write_report(run_dir.path()) {
+        Ok(path) if !quiet => say::err(&format!("report: {}", path.display())),
+        Ok(_) => {}
+        Err(error) => say::err(&format!("there is no report: {error}")),
+    }
 }
 
 fn metrics_server(
