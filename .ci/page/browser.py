@@ -1,8 +1,8 @@
 """A headless Chromium, driven over its DevTools protocol."""
 
+import base64
 import json
 import pathlib
-import base64
 import subprocess
 import tempfile
 import time
@@ -11,6 +11,8 @@ from websockets.sync.client import connect
 
 # After this long, in seconds, a browser or a page counts as hung.
 HUNG = 30
+# Whether a page has its charts.
+DRAWN = "document.querySelectorAll('figure:not([hidden]) canvas').length > 0"
 
 
 class Browser:
@@ -60,8 +62,11 @@ class Browser:
                 return got["result"]
             self.events.append(got)
 
-    def open(self, url, width, height, dark=False, paper=False):
-        return Page(self, url, width, height, dark, paper)
+    def open(self, url, width, height, dark=False, paper=False, empty=False):
+        """A new tab. Unless it is to stay empty, it has been drawn when this returns."""
+        page = Page(self, url, width, height, dark, paper)
+        page.wait("document.readyState === 'complete'" + ("" if empty else f" && {DRAWN}"))
+        return page
 
 
 class Page:
@@ -78,7 +83,6 @@ class Page:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="print" if paper else "", features=[scheme])
         self.call("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete' && document.getElementById('main').children.length > 0")
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)
@@ -120,13 +124,11 @@ class Page:
         mine = [e for e in self.browser.events if e.get("sessionId") == self.session]
         return [e["params"]["request"]["url"] for e in mine if e["method"] == "Network.requestWillBeSent"]
 
-    def picture(self, path, height=None):
-        """A PNG of the page from its top, as it is on the screen or so high."""
-        clip = {}
-        if height:
-            width = self.value("innerWidth")
-            clip = {"clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}}
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, **clip)
+    def picture(self, path, top=0, height=1900):
+        """A PNG of the page, or of a part of it, in pixels from its top."""
+        height = min(height, self.value("document.documentElement.scrollHeight") - top)
+        clip = {"x": 0, "y": top, "width": self.value("innerWidth"), "height": height, "scale": 1}
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def close(self):

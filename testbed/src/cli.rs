@@ -72,7 +72,7 @@ pub struct RunArgs {
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
-    /// Serve /metrics while the run goes: an address, or `off`. Default: 127.0.0.1:9464 for live
+    /// Serve a page to watch, and /metrics, while the run goes: an address, or `off`. Default: 127.0.0.1:9464 for live
     /// runs, off for virtual ones
     #[arg(long, value_name = "ADDR", value_parser = listen)]
     pub listen: Option<Listen>,
@@ -162,11 +162,20 @@ pub struct PublishArgs {
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 1 it cannot be written, 2 there is no run.")]
+#[command(
+    after_help = "Exit codes: 1 it cannot be written or served, 2 there is no run; with --serve, 130 or \
+                        143 interrupted."
+)]
 pub struct ReportArgs {
     /// A run directory; one of a run that was killed will do
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Write nothing, and show the run as a page until a signal comes
+    #[arg(long)]
+    pub serve: bool,
+    /// Where to serve the page
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9464", requires = "serve")]
+    pub listen: SocketAddr,
 }
 
 /// Arguments of `list`.

@@ -15,7 +15,7 @@ use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
-use testbed::page::{ReportError, write_report};
+use testbed::page::{ReportError, serve_report, write_report};
 use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
 use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
@@ -230,10 +230,17 @@ fn publish_command(args: PublishArgs) -> Result<u8, Failure> {
 }
 
 fn report_command(args: &ReportArgs) -> Result<u8, Failure> {
-    let written = write_report(&args.run).map_err(|error| {
-        let code = if matches!(error, ReportError::Unwritten { .. }) { BROKEN } else { USAGE };
-        Failure(code, format!("error: {error}"))
-    })?;
+    let failure = |error| {
+        let broken = matches!(error, ReportError::Unwritten { .. } | ReportError::Unserved(_));
+        Failure(if broken { BROKEN } else { USAGE }, format!("error: {error}"))
+    };
+    if args.serve {
+        let interrupt = watch_signals()?;
+        let stop = || interrupt.signal().is_some();
+        serve_report(&args.run, args.listen, stop).map_err(failure)?;
+        return Ok(interrupted(&interrupt));
+    }
+    let written = write_report(&args.run).map_err(failure)?;
     print(&format!("{}\n", written.display())).map(|()| 0)
 }
 

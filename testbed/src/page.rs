@@ -2,11 +2,18 @@
 //! shows is data ([`Page`]); `testbed/web` draws it.
 
 mod document;
+mod past;
 mod read;
+mod serve;
+mod stage;
 mod thin;
 mod waits;
 
+pub(crate) use past::Past;
 pub use read::ReportError;
+pub use serve::serve_report;
+pub use stage::Stage;
+pub(crate) use stage::routes;
 
 use crate::watch::series::{Counted, PerRequest, Sampled, WINDOW};
 use serde::Serialize;
@@ -39,6 +46,12 @@ pub(crate) struct Page {
     verdict: Value,
     /// How far the run came, in seconds.
     end_s: f64,
+    /// Messages of the run that this is made of; later ones come as events.
+    told: u64,
+    /// Whether nothing more will come.
+    over: bool,
+    /// Whether the server that shows it outlives the run.
+    lasting: bool,
     /// Points that a curve has at most.
     points_max: usize,
     /// Lines of the run's files that could not be read.
@@ -93,12 +106,7 @@ fn panels() -> Vec<Panel> {
     let granted = Counted::Granted.info();
     vec![
         law("Window", WINDOW, "requests", "the law's own value, at each update"),
-        law(
-            "Gradient",
-            "controller.gradient",
-            "ratio",
-            "baseline over observed RTT, as the law has it",
-        ),
+        law("Gradient", GRADIENT, "ratio", "baseline over observed RTT, as the law has it"),
         sampled("In flight", Sampled::InFlight),
         sampled("Waiting for admission", Sampled::Waiting),
         sampled("Goodput", Sampled::Goodput),
@@ -116,6 +124,8 @@ fn panels() -> Vec<Panel> {
     ]
 }
 
+/// The gradient of a law that has one.
+const GRADIENT: &str = "controller.gradient";
 /// Asks that wait for a limiter.
 const WAITING: &str = "limiter.waiting";
 

@@ -5,6 +5,8 @@
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8c6bb1", "#888888"];
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 4], [12, 4]];
 const HEIGHT = 230;
+// Steps of an axis of bytes, so that its labels are round.
+const POWERS = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
 
 function look(index) {
   return { colour: COLOURS[index % COLOURS.length], dash: DASHES[index % DASHES.length] };
@@ -88,9 +90,9 @@ class Chart {
   draw(hidden) {
     this.plot?.destroy();
     this.plot = null;
-    const width = this.figure.clientWidth;
     const { curves, data } = this.read(hidden);
     this.figure.hidden = curves.length === 0;
+    const width = this.figure.clientWidth;
     if (curves.length === 0 || width === 0) return;
     this.drawn = curves.map(({ arm }) => arm).join("\n");
     this.hole.setAttribute("aria-label", this.describe(curves));
@@ -164,10 +166,10 @@ class TimeChart extends Chart {
       height: HEIGHT,
       legend: { show: false },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
-      scales: { x: { time: false, range: (_, from, to) => [from ?? 0, to ?? 1] }, y: { range: (_, from, to) => room(from, to) } },
+      scales: { x: { time: false, range: (plot, from, to) => this.stretch(plot, from, to) }, y: { range: (_, from, to) => room(from, to) } },
       axes: [
         this.axis((_, splits) => splits.map((t) => digits(t) + " s")),
-        this.axis(amounts, { size: 72 }),
+        this.axis(amounts, { size: 84, ...(unit.startsWith("bytes") ? { incrs: POWERS } : {}) }),
       ],
       series: [{}, ...this.lines(curves, { paths, spanGaps: true })],
       hooks: {
@@ -175,6 +177,12 @@ class TimeChart extends Chart {
         setCursor: [(plot) => this.say(plot, curves)],
       },
     };
+  }
+
+  /** All charts begin and end with the run, unless somebody has chosen a part of it. */
+  stretch({ data: [t] }, from, to) {
+    const whole = from === null || (from === t[0] && to === t[t.length - 1]);
+    return whole ? [0, this.page.end_s || 1] : [from, to];
   }
 
   /** The values at the cursor, in words. */
@@ -216,6 +224,7 @@ function backdrop(plot, page) {
   ctx.clip();
   ctx.font = `${11 * ratio}px system-ui, sans-serif`;
   ctx.textBaseline = "top";
+  ctx.textAlign = "left";
   page.phases.forEach((span, index) => {
     const { left, width } = place(plot, span, page.end_s);
     ctx.fillStyle = index % 2 === 1 ? tone("--phase") : "transparent";
@@ -238,7 +247,7 @@ function place(plot, span, end) {
 /** A name, if there is room for it. */
 function label(ctx, text, colour, left, width, top) {
   const inset = 3 * devicePixelRatio;
-  if (ctx.measureText(text).width + inset > Math.max(width, 70 * devicePixelRatio)) return;
+  if (ctx.measureText(text).width + inset > width) return;
   ctx.fillStyle = colour;
   ctx.fillText(text, left + inset, top);
 }

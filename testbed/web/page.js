@@ -44,7 +44,7 @@ class View {
   /** What may change while a run goes. */
   tables() {
     this.verdict.replaceChildren(...verdictTable(this.page), ...leftOut(this.page));
-    this.spans.replaceChildren(spanTable(this.page));
+    this.spans.replaceChildren(...waitingTables(this.page), spanTable(this.page));
   }
 }
 
@@ -63,19 +63,26 @@ function onPaper(view) {
   addEventListener("beforeprint", () => {
     document.documentElement.dataset.paper = "";
     for (const details of document.querySelectorAll("details")) details.open = true;
-    view.charts.draw();
+    view()?.charts.draw();
   });
   addEventListener("afterprint", () => {
     delete document.documentElement.dataset.paper;
-    view.charts.draw();
+    view()?.charts.draw();
   });
 }
 
 function begin() {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const view = new View(data);
-  view.show(document.getElementById("main"));
-  onPaper(view);
+  const main = document.getElementById("main");
+  if (data === null) {
+    const live = new Live(main);
+    live.begin();
+    onPaper(() => live.view);
+  } else {
+    const view = new View(data);
+    view.show(main);
+    onPaper(() => view);
+  }
 }
 
 begin();

@@ -1,12 +1,14 @@
 // When each waiter waited, and how long: a row a waiter, darker for older waits.
 
-const ROW = 6;
+// Height of a row and width of a column, in pixels of the canvas.
+const ROW = 4;
 
 /** The heat strips of all arms, on one scale. */
 function strips(page) {
   const longest = Math.max(...page.waits.map(({ max_s }) => max_s));
-  const note = `A row is a waiter, in the order in which they first ended a wait; left is the start of the run, right is ${duration(page.end_s)}. The fuller a cell, the older the wait that went on then; a full one is ${duration(longest)}. The tables below have the numbers.`;
-  return [make("p", { className: "note" }, note), ...page.waits.map((arm) => strip(page, arm, longest))];
+  const note = `A row is a waiter, in the order of their first waits: the 64 with the longest waits of up to 1024, and one row for all others; left is the start of the run, right is ${duration(page.end_s)}. The fuller a cell, the older the wait that went on then; a full one is ${duration(longest)}. The tables below have the numbers.`;
+  const all = page.waits.map((arm) => strip(page, arm, longest));
+  return [make("p", { className: "note" }, note), make("div", { className: "charts" }, ...all)];
 }
 
 function strip(page, { arm, waiters, max_s }, longest) {

@@ -25,7 +25,7 @@ function word(verdict, tag = "td") {
 
 /** What was expected and what came of it. */
 function verdictTable({ verdict }) {
-  if (!verdict) return [make("p", { className: "note" }, "There is no verdict: the run has not come to its end.")];
+  if (!verdict) return [make("p", { className: "note" }, "There is no verdict: the run has not come to its end. It is judged there, by all that it recorded.")];
   if (verdict.expectations.length === 0) {
     const why = verdict.verdict === "interrupted" ? "The run was stopped, so nothing is judged." : "Nothing was expected of this run.";
     return [make("p", { className: "note" }, why)];
@@ -39,7 +39,7 @@ function verdictTable({ verdict }) {
     ["observed", ({ observed, remark }) => remark ?? number(observed), true],
     ["expected", ({ limit }) => limit, true],
   ];
-  const breaches = (verdict.breaches ?? []).map(({ arm, message }) => make("p", { className: "unsure" }, `guard, ${arm}: ${message}`));
+  const breaches = (verdict.breaches ?? []).map(({ arm, message }) => make("p", { className: "guard" }, `guard, ${arm}: ${message}`));
   const caption = "What was expected, in base units (seconds, bytes)";
   return [...breaches, table(caption, columns, verdict.expectations)];
 }
@@ -69,6 +69,13 @@ function worstWaiters({ arm, waiters }) {
     ["mean", ({ total_s, count }) => duration(total_s / count), true],
     ["bytes after waits", (waiter) => bytes(waiter.bytes), true],
   ], worst));
+}
+
+/** Who waits now, while a run goes. */
+function waitingTables({ waiting }) {
+  const arms = Object.entries(waiting ?? {}).filter(([, waiters]) => waiters.length > 0);
+  const columns = [["waiter", ({ waiter }) => waiter], ["waits for", ({ age_ns }) => duration(age_ns / 1e9), true]];
+  return arms.map(([arm, waiters]) => table(`${arm}: the oldest waits`, columns, waiters));
 }
 
 /** Phases and faults, which the charts show as bands. */

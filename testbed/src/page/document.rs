@@ -1,4 +1,4 @@
-//! The document: markup, style, script and data in one file.
+//! The document: markup, style, script and data in one file, or with style, script and data beside it.
 
 use super::Page;
 
@@ -20,12 +20,13 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../web/charts.js"),
     include_str!("../../web/strips.js"),
     include_str!("../../web/tables.js"),
+    include_str!("../../web/live.js"),
     include_str!("../../web/page.js"),
 );
 
 /// A browser that opens the report asks nobody for anything, and sends nothing.
 const SELF_CONTAINED: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-                              script-src 'unsafe-inline'; style-src 'unsafe-inline'\">";
+                              script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">";
 
 /// A report that needs no other file.
 pub(super) fn report(page: &Page) -> String {
@@ -33,6 +34,16 @@ pub(super) fn report(page: &Page) -> String {
     let script = format!("<script>\n{UPLOT}</script>\n<script>\n{SCRIPT}</script>");
     let title = page.manifest["experiment"].as_str().unwrap_or_default();
     fill(&[("title", &html(title)), ("style", &style), ("data", &json(page)), ("script", &script)])
+}
+
+/// The document of a server, which asks it for style, script and data.
+pub(super) fn served() -> String {
+    fill(&[
+        ("title", "run"),
+        ("style", "<link rel=\"stylesheet\" href=\"/page.css\">"),
+        ("data", "null"),
+        ("script", "<script src=\"/uplot.js\"></script>\n<script src=\"/page.js\"></script>"),
+    ])
 }
 
 /// The markup with its gaps filled. What is filled in is not looked at again, so it may say anything.
@@ -92,6 +103,14 @@ mod tests {
         let data = html.split_once(begin).unwrap().1.split_once("</script>").unwrap().0;
         let read: serde_json::Value = serde_json::from_str(data).unwrap();
         assert_eq!(read, serde_json::to_value(&page).unwrap());
+    }
+
+    #[test]
+    fn a_served_page_has_nothing_inside_that_its_policy_forbids() {
+        let served = served();
+        for forbidden in ["<style", "<script>", " style=", " onload="] {
+            assert!(!served.contains(forbidden), "{forbidden}");
+        }
     }
 
     #[test]

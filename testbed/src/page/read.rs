@@ -5,6 +5,7 @@ use super::thin::Thin;
 use super::waits::{self, Waits};
 use super::{Curve, POINTS_MAX, Page, Span, panels};
 use crate::run_dir::lines;
+use crate::watch::serve::ServeError;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,6 +51,9 @@ pub enum ReportError {
         /// The system's answer.
         source: io::Error,
     },
+    /// The page cannot be served.
+    #[error(transparent)]
+    Unserved(#[from] ServeError),
     /// The report cannot be written.
     #[error("cannot write {path}: {source}", path = .path.display())]
     Unwritten {
@@ -89,6 +93,7 @@ pub(super) fn page(path: &Path) -> Result<Page, ReportError> {
     page.left_out += curves(path, &mut page)?;
     page.left_out += of_waits(path, &mut page)?;
     close(&mut page);
+    page.over = true;
     Ok(page)
 }
 

@@ -8,13 +8,15 @@ use serde::Serialize;
 
 /// The first line of the file.
 pub(super) const HEADER: &str = "t_ns,arm,waiter,cost,quoted_ns,wait_ns,outcome";
-/// Waiters of an arm with rows of their own, the first that end a wait; the rest share one.
-const NAMED: usize = 64;
+/// Waiters of an arm that are told apart, the first that end a wait.
+const KEPT: usize = 1024;
+/// Waiters of an arm with rows of their own: of those that are told apart, the ones with the longest waits.
+const SHOWN: usize = 64;
 /// Columns of a heat strip.
 const COLUMNS: usize = 120;
 /// Points of a distribution, evenly spread over the waits, and more towards the longest.
 const QUANTILES: usize = 200;
-/// The row of all waiters beyond those that are named.
+/// The row of all others.
 const OTHERS: &str = "others";
 
 /// The waits of one arm.
@@ -31,6 +33,7 @@ pub(super) struct ArmWaits {
     jain: Option<f64>,
     /// Pairs of a share of all waits, 0 to 1, and the seconds that they did not exceed.
     cdf: Vec<(f64, f64)>,
+    /// In the order of their first waits.
     waiters: Vec<Waiter>,
 }
 
@@ -38,6 +41,9 @@ pub(super) struct ArmWaits {
 #[derive(Clone, Debug, Default, Serialize)]
 struct Waiter {
     name: String,
+    /// When it began to wait for the first time, in seconds; for the order of the rows.
+    #[serde(skip)]
+    first_asked_s: f64,
     count: u64,
     total_s: f64,
     longest_s: f64,
@@ -98,8 +104,8 @@ impl Fold {
     }
 
     fn waiter(&mut self, name: &str) -> &mut Waiter {
-        let is_named = self.waiters.contains_key(name) || self.waiters.len() < NAMED;
-        let name = if is_named { name } else { OTHERS };
+        let is_kept = self.waiters.contains_key(name) || self.waiters.len() < KEPT;
+        let name = if is_kept { name } else { OTHERS };
         self.waiters.entry(name.to_owned()).or_insert_with(|| Waiter::new(name))
     }
 
@@ -107,8 +113,8 @@ impl Fold {
         let at = |share: f64| seconds(self.lengths.value_at_quantile(share).min(self.max_ns));
         let (mean_s, max_s) = (self.lengths.mean() / 1e9, seconds(self.max_ns));
         let cdf = shares().map(|share| (share, at(share))).collect();
-        let waiters: Vec<_> = self.waiters.into_values().collect();
-        let jain = jain(waiters.iter().filter(|waiter| waiter.name != OTHERS));
+        let jain = jain(self.waiters.values().filter(|waiter| waiter.name != OTHERS));
+        let waiters = longest(self.waiters.into_values().collect());
         let (count, p50_s, p99_s) = (self.lengths.len(), at(0.5), at(0.99));
         ArmWaits { arm, count, mean_s, p50_s, p99_s, max_s, jain, cdf, waiters }
     }
@@ -123,6 +129,18 @@ fn shares() -> impl Iterator<Item = f64> {
     body.chain(tail).chain(last)
 }
 
+/// Those with the longest waits, and one for the others, if there are others.
+fn longest(waiters: Vec<Waiter>) -> Vec<Waiter> {
+    let (others, mut waiters): (Vec<_>, Vec<_>) =
+        waiters.into_iter().partition(|waiter| waiter.name == OTHERS);
+    waiters.sort_by(|a, b| b.longest_s.total_cmp(&a.longest_s));
+    let rest = waiters.split_off(SHOWN.min(waiters.len()));
+    waiters.sort_by(|a, b| a.first_asked_s.total_cmp(&b.first_asked_s));
+    let others = others.into_iter().chain(rest).reduce(Waiter::merged);
+    waiters.extend(others.map(|others| Waiter { name: OTHERS.to_owned(), ..others }));
+    waiters
+}
+
 fn jain<'a>(waiters: impl Iterator<Item = &'a Waiter>) -> Option<f64> {
     let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for waiter in waiters {
@@ -134,10 +152,26 @@ fn jain<'a>(waiters: impl Iterator<Item = &'a Waiter>) -> Option<f64> {
 
 impl Waiter {
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), strip: vec![0.0; COLUMNS], ..Self::default() }
+        let (first_asked_s, strip) = (f64::INFINITY, vec![0.0; COLUMNS]);
+        Self { name: name.to_owned(), first_asked_s, strip, ..Self::default() }
+    }
+
+    /// Both as one.
+    fn merged(self, other: Self) -> Self {
+        let older = |(a, b): (&f64, &f64)| a.max(*b);
+        Self {
+            first_asked_s: self.first_asked_s.min(other.first_asked_s),
+            count: self.count + other.count,
+            total_s: self.total_s + other.total_s,
+            longest_s: self.longest_s.max(other.longest_s),
+            bytes: self.bytes + other.bytes,
+            strip: self.strip.iter().zip(&other.strip).map(older).collect(),
+            name: self.name,
+        }
     }
 
     fn add(&mut self, asked_s: f64, wait_s: f64, column_s: f64) {
+        self.first_asked_s = self.first_asked_s.min(asked_s);
         self.count += 1;
         self.total_s += wait_s;
         self.longest_s = self.longest_s.max(wait_s);
@@ -196,12 +230,17 @@ mod tests {
     }
 
     #[test]
-    fn waiters_are_bounded() {
-        let rows: Vec<_> = (0..100).map(|n| format!("0,b,task{n}/seg0,1,,5,granted")).collect();
-        let waits = of(&rows.iter().map(|row| &**row).collect::<Vec<_>>());
-        let names: Vec<_> = waits[0].waiters.iter().map(|waiter| &*waiter.name).collect();
-        assert_eq!(names.len(), NAMED + 1);
-        assert_eq!((names[NAMED - 1], names[NAMED]), ("task63/seg0", OTHERS));
-        assert_eq!(waits[0].waiters[NAMED].count, 36);
+    fn waiters_are_bounded_and_those_that_starve_are_among_them() {
+        for count in [100, 2_000] {
+            let row = |n: usize| format!("{n},b,task{n}/seg0,1,,{},granted", 10_000 + n.min(KEPT));
+            let rows: Vec<_> = (0..count).map(row).collect();
+            let waits = of(&rows.iter().map(|row| &**row).collect::<Vec<_>>());
+            let waiters = &waits[0].waiters;
+            assert_eq!(waiters.len(), SHOWN + 1, "of {count}");
+            let told: u64 = waiters.iter().map(|waiter| waiter.count).sum();
+            assert_eq!(told, count as u64, "none is lost");
+            let last = count.min(KEPT) - 1;
+            assert!(waiters.iter().any(|waiter| waiter.name == format!("task{last}/seg0")));
+        }
     }
 }

@@ -68,10 +68,11 @@ impl Bench {
         let exemplars = Exemplars::default();
         let current = Current::from(Shown { registry: idle(), exemplars });
         let how = How { out: out.clone(), faults: EngineChoice::Embedded, traces: None };
-        let runs = Runs::new(how, current.clone());
+        let runs = Runs::new(how, current.clone(), Stage::default());
         let catalogue = Catalogue::new(&dir.path().join(experiments));
         let shared = Arc::new(Shared { catalogue, out, runs });
-        let routes = routes(Arc::clone(&shared), current.clone(), Hosts::Loopback);
+        let routes =
+            routes(Arc::clone(&shared), (current.clone(), Stage::default()), Hosts::Loopback);
         Self { dir, shared, current, routes: TowerToHyperService::new(routes) }
     }
 
