@@ -76,7 +76,7 @@ class Page:
         self.browser = browser
         self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
+        for domain in ("Page", "Runtime", "Log", "Network", "Performance"):
             self.call(f"{domain}.enable")
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **metrics)
@@ -102,6 +102,11 @@ class Page:
                 return
             time.sleep(0.05)
         raise RuntimeError(f"not within {seconds} s: {expression}")
+
+    def cpu_seconds(self):
+        """CPU time that the page's own thread has had so far."""
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "ThreadTime")
 
     def complaints(self):
         """What the console, the log and uncaught exceptions said is wrong, and requests to elsewhere."""

@@ -64,6 +64,10 @@ class Served:
         self.process.terminate()
         self.process.communicate(timeout=HUNG)
 
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def get(self, path, **headers):
         connection = http.client.HTTPConnection(self.addr, timeout=HUNG)
         connection.request("GET", path, headers=headers)
@@ -130,21 +134,24 @@ def history(browser, out):
     options = ["--mode", "virtual", "--no-report"]
     long = run(out, STALL, *options, "--set", "phases[2].for=596s", codes=(0, 4, 99))
     short = run(out, STALL, *options)
-    took = {}
-    for name, run_dir in [("short", short), ("long", long)]:
+    for name, run_dir in [("30 s", short), ("10 minutes", long)]:
         with Served("report", str(run_dir), "--serve", "--listen", "127.0.0.1:0") as served:
-            times = []
-            for _ in range(5):
-                page = browser.open(served.url, *DESK)
-                times.append(page.value("performance.mark('shown').startTime"))
-                page.close()
-            took[name] = min(times) / 1e3
-    print(f"    30 s: {took['short']:.2f} s, 600 s: {took['long']:.2f} s, ratio {took['long'] / took['short']:.1f}")
-    check("ten minutes are shown within a second", took["long"] < 1)
+            wall, cpu = zip(*[load(browser, served) for _ in range(5)])
+        print(f"    {name}: {min(wall):.2f} s, of CPU {min(cpu):.2f} s")
+    check("ten minutes are shown within a second of CPU", min(cpu) < 1)
+
+
+def load(browser, served):
+    """How long a page takes until it is drawn, in seconds, and how much of CPU, which other programs' work does not add to."""
+    before = served.cpu_seconds()
+    page = browser.open(served.url, *DESK)
+    wall, cpu = page.value("performance.now()") / 1e3, page.cpu_seconds() + served.cpu_seconds() - before
+    page.close()
+    return wall, cpu
 
 
 def live(browser, out):
-    settings = ["--set", "phases[0].for=2s", "--set", "phases[2].for=5s"]
+    settings = ["--set", "phases[0].for=2s", "--set", "phases[2].for=15s"]
     args = ["run", STALL, "--mode", "live", *settings, "--listen", "127.0.0.1:0", "--out", str(out)]
     with Served(*args) as served:
         answer, _ = served.get("/", Accept="text/html")

@@ -2,6 +2,7 @@
 
 // Time in milliseconds between two looks for a run where there is none yet.
 const LOOK_AGAIN = 1000;
+const OVER = "over; reload the page to see whether there is another run";
 
 /** Follows the run of the server that the page is from. */
 class Live {
@@ -21,7 +22,7 @@ class Live {
     page.waiting = {};
     this.view = new View(page);
     this.view.show(this.main);
-    if (page.over) return this.say("over");
+    if (page.over) return this.say(OVER);
     this.say("running");
     this.listen(page.told);
   }
@@ -105,7 +106,7 @@ class Live {
     if (!answer?.ok) return;
     this.view = new View(await answer.json());
     this.view.show(this.main);
-    this.say("over");
+    this.say(OVER);
   }
 
   say(state) {
