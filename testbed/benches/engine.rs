@@ -79,6 +79,7 @@ fn engine() -> Measured {
         listen: Listen::Off,
         faults: EngineChoice::Embedded,
         traces: None,
+        report: false,
         quiet: true,
     };
     let begin = cpu_seconds();

@@ -40,6 +40,8 @@ pub enum Command {
     Law(LawArgs),
     /// Turn a finished run into metrics with timestamps, for Prometheus and its dashboards
     Publish(PublishArgs),
+    /// Write the report of a run as one HTML file, report.html in its directory
+    Report(ReportArgs),
     /// List what there is: controllers, arrivals, toxics, series, metrics
     List(ListArgs),
     /// Print the JSON Schema of experiment files, for editors
@@ -78,7 +80,7 @@ pub struct RunArgs {
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
-    /// Serve /metrics while the run goes: an address, or `off`. Default: 127.0.0.1:9464 for live
+    /// Serve a page to watch, and /metrics, while the run goes: an address, or `off`. Default: 127.0.0.1:9464 for live
     /// runs, off for virtual ones
     #[arg(long, value_name = "ADDR", value_parser = listen)]
     pub listen: Option<Listen>,
@@ -98,6 +100,9 @@ pub struct RunArgs {
     /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
     pub trace_share: f64,
+    /// Leave out report.html
+    #[arg(long)]
+    pub no_report: bool,
     /// Print the verdict as JSON
     #[arg(long)]
     pub json: bool,
@@ -192,8 +197,10 @@ pub struct CheckArgs {
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 all are the same, 1 something broke, 2 there is no such run or it was live, 3 its \
-                        experiment is not valid here, 98 one is not the same.")]
+#[command(
+    after_help = "Exit codes: 0 all are the same, 1 something broke, 2 there is no such run or it was live, 3 its \
+                        experiment is not valid here, 98 one is not the same."
+)]
 pub struct VerifyArgs {
     /// Run directories
     #[arg(value_name = "RUN", required = true)]
@@ -239,6 +246,24 @@ pub struct PublishArgs {
     /// Put the end of the run there
     #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
     pub end: Option<Moment>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 1 it cannot be written or served, 2 there is no run; with --serve, 130 or \
+                        143 interrupted."
+)]
+pub struct ReportArgs {
+    /// A run directory; one of a run that was killed will do
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Write nothing, and show the run as a page until a signal comes
+    #[arg(long)]
+    pub serve: bool,
+    /// Where to serve the page
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9464", requires = "serve")]
+    pub listen: SocketAddr,
 }
 
 /// Arguments of `list`.

@@ -13,6 +13,7 @@ pub mod drive;
 pub mod experiment;
 pub mod law;
 pub mod list;
+pub mod page;
 pub mod proxy_command;
 pub mod publish;
 pub mod remote;

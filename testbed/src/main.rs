@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use testbed::backend::{BackendUrl, ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
     self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, PublishArgs,
-    RunArgs, ServeArgs, SweepArgs, VerifyArgs,
+    ReportArgs, RunArgs, ServeArgs, SweepArgs, VerifyArgs,
 };
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -15,6 +15,7 @@ use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
+use testbed::page::{ReportError, serve_report, write_report};
 use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
 use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify_command(&args),
         Command::Law(args) => law_command(&args),
         Command::Publish(args) => publish_command(args),
+        Command::Report(args) => report_command(&args),
         Command::List(args) => print(&list::text(args.what)).map(|()| 0),
         Command::Schema => print(&format!("{:#}\n", experiment::schema())).map(|()| 0),
         Command::Backend(args) => backend_command(args),
@@ -90,6 +92,7 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         faults: args.faults.clone(),
         backend: backend_url(args.backend.clone())?,
         traces: trace_options(args.traces.clone(), args.trace_share),
+        report: !args.no_report,
         quiet: args.quiet,
     };
     let interrupt = watch_signals()?;
@@ -292,6 +295,21 @@ fn publish_command(args: PublishArgs) -> Result<u8, Failure> {
     })?;
     published.say();
     Ok(0)
+}
+
+fn report_command(args: &ReportArgs) -> Result<u8, Failure> {
+    let failure = |error| {
+        let broken = matches!(error, ReportError::Unwritten { .. } | ReportError::Unserved(_));
+        Failure(if broken { BROKEN } else { USAGE }, format!("error: {error}"))
+    };
+    if args.serve {
+        let interrupt = watch_signals()?;
+        let stop = || interrupt.signal().is_some();
+        serve_report(&args.run, args.listen, stop).map_err(failure)?;
+        return Ok(interrupted(&interrupt));
+    }
+    let written = write_report(&args.run).map_err(failure)?;
+    print(&format!("{}\n", written.display())).map(|()| 0)
 }
 
 fn backend_command(args: BackendArgs) -> Result<u8, Failure> {

@@ -8,9 +8,14 @@ use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
 use crate::experiment::file::{Mode, Waits};
 use crate::experiment::plan::Plan;
+use crate::page::{Stage, write_report};
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
+use crate::serve::history::History;
+use crate::serve::runs::info;
+use crate::serve::tap::Tap;
+use crate::serve::wire::End;
 use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::{Class, Verdict, judge};
@@ -25,9 +30,14 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use testbed_clock::LiveClock;
 use testbed_core::observe::Observer;
-use testbed_core::time::Nanos;
+use testbed_core::time::{Nanos, Time};
 use thiserror::Error;
+
+/// How long the end of a run may be held up by pages that have not heard of it yet.
+const LAST_WORDS: Nanos = Nanos::from_millis(100);
 
 /// How to run a plan.
 #[derive(Clone, Debug)]
@@ -42,6 +52,8 @@ pub struct RunOptions {
     pub backend: Option<BackendUrl>,
     /// Which traces are exported, if any.
     pub traces: Option<TraceOptions>,
+    /// Whether the run gets a report (see [`write_report`]).
+    pub report: bool,
     /// No progress.
     pub quiet: bool,
 }
@@ -135,25 +147,61 @@ pub fn run(
     let labels = labels(plan);
     let engine = FaultEngine::choose(plan, &options.faults)?;
     let prometheus = Prometheus::new(&labels);
-    let server = metrics_server(&prometheus, options)?;
+    let stage = Stage::default();
+    let server = metrics_server(&prometheus, options, stage.clone())?;
     let made = (engine, options.backend.clone());
     let mut prepared = Prepared::new(plan, text, made, &options.out)?;
     let mut traces = prepared.trace(plan, options.traces.as_ref(), &prometheus)?;
     let live = plan.mode == Mode::Live;
     let view = (!options.quiet).then(|| View::new(live, &labels.arms, plan.length()));
-    let served = server.is_some().then_some(prometheus);
-    let finished = execute(plan, &prepared, (served, view, &mut traces), interrupt);
+    let history = server.is_some().then(|| History::new(info(&plan.name, plan, &prepared.run_dir)));
+    if let Some(history) = &history {
+        stage.show(prepared.run_dir.path().to_owned(), history.clone());
+    }
+    let tap = history.clone().map(Tap::new);
+    let served = history.is_some().then_some(prometheus);
+    let finished = execute(plan, &prepared, (served, view, tap, &mut traces), interrupt);
     traces.finish(options.quiet);
+    if let Some(history) = history {
+        see_off(&history, plan, &finished);
+    }
+    if options.report && finished.is_ok() {
+        write_its_report(&prepared.run_dir, options.quiet);
+    }
     finished
+}
+
+/// Tells those who watch how the run ended, and gives them [`LAST_WORDS`] to hear of it. Nobody watches
+/// most runs, and those who do take the end at once.
+fn see_off(history: &History, plan: &Plan, finished: &Result<Finished, RunError>) {
+    history.end(match finished {
+        Ok(finished) => End::of(plan, finished),
+        Err(error) => End::broken(error.to_string()),
+    });
+    let clock = LiveClock::start();
+    while history.readers() > 0 && clock.now() < Time::ZERO.after(LAST_WORDS) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What the run has found out does not depend on it, so a report that cannot be written fails nothing.
+fn write_its_report(run_dir: &RunDir, quiet: bool) {
+    match write_report(run_dir.path()) {
+        Ok(path) if !quiet => say::err(&format!("report: {}", path.display())),
+        Ok(_) => {}
+        Err(error) => say::err(&format!("there is no report: {error}")),
+    }
 }
 
 fn metrics_server(
     prometheus: &Prometheus,
     options: &RunOptions,
+    stage: Stage,
 ) -> Result<Option<MetricsServer>, ServeError> {
     let Listen::At(addr) = options.listen else { return Ok(None) };
-    let server = MetricsServer::start(addr, prometheus.registry(), prometheus.exemplars())?;
+    let server = MetricsServer::start(addr, prometheus.registry(), prometheus.exemplars(), stage)?;
     if !options.quiet {
+        say::err(&format!("page: http://{}/", server.addr()));
         say::err(&format!("metrics: http://{}/metrics", server.addr()));
     }
     Ok(Some(server))

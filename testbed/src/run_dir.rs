@@ -1,5 +1,9 @@
 //! The run directory: everything that a run leaves behind, written as it goes.
 
+mod lines;
+
+pub(crate) use lines::lines;
+
 use crate::backend::BackendUrl;
 use crate::experiment::plan::Plan;
 use faults::EngineInfo;

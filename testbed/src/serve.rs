@@ -3,14 +3,15 @@
 
 mod api;
 pub mod catalogue;
-mod events;
+pub(crate) mod events;
 mod health;
-mod history;
-mod host;
+pub(crate) mod history;
+pub(crate) mod host;
 mod refusal;
-mod runs;
+pub(crate) mod runs;
 mod socket;
-mod tap;
+pub(crate) mod tap;
+mod waiting;
 pub mod wire;
 
 use crate::backend::BackendUrl;
@@ -19,6 +20,7 @@ use crate::drive::world::Signal;
 use crate::experiment::Overrides;
 use crate::experiment::plan::Plan;
 use crate::experiment::problem::Report;
+use crate::page::Stage;
 use crate::traces::TraceOptions;
 use crate::watch::current::{Current, Shown};
 use crate::watch::exemplars::Exemplars;
@@ -111,7 +113,8 @@ pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), Se
         backend: command.backend.clone(),
         traces: command.traces.clone(),
     };
-    let runs = Runs::new(how, current.clone());
+    let stage = Stage::lasting();
+    let runs = Runs::new(how, current.clone(), stage.clone());
     let catalogue = Catalogue::new(&command.experiments);
     let first = command.start.as_deref().map(|name| planned(&catalogue, name)).transpose()?;
     // One thread: what is served is little, and a live run needs the others.
@@ -123,7 +126,7 @@ pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), Se
     let listener = listen(command.listen, &runtime)?;
     let addr = listener.local_addr()?;
     let shared = Shared { catalogue, out: command.out.clone(), runs: runs.clone() };
-    let router = routes(Arc::new(shared), current, Hosts::of(addr));
+    let router = routes(Arc::new(shared), (current, stage), Hosts::of(addr));
     runtime.spawn(socket::accept(listener, router));
     introduce(&mut io::stdout(), addr)?;
     if let Some((found, plan)) = first {

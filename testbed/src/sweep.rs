@@ -5,7 +5,7 @@ mod cache;
 mod points;
 mod table;
 
-use crate::drive::engine::FaultEngine;
+use crate::drive::engine::simulate;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
@@ -247,7 +247,7 @@ impl Work<'_> {
 /// Runs a point and judges it; `None` if it was stopped.
 fn run(plan: &Plan, interrupt: Interrupt) -> Result<Option<Point>, WorldError> {
     let mut recorder = Recorder::new(&plan.arms, false, io::sink());
-    let ending = FaultEngine::Virtual.drive(plan, None, &mut recorder, interrupt)?;
+    let ending = simulate(plan, &mut recorder, interrupt)?;
     if let Ending::Interrupted(_) = ending {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! `windtunnel verify`: runs a finished virtual run again and holds what it records against what is there,
 //! byte by byte.
 
-use crate::drive::engine::FaultEngine;
+use crate::drive::engine::simulate;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
@@ -117,9 +117,7 @@ pub fn verify(run: &Path, interrupt: Interrupt) -> Result<Verified, VerifyError>
         waits = Some(WaitLog::new(&plan.arm_names(), plan.waits, false, rows));
     }
     let observers = (&mut recorder, &mut journal, &mut waits);
-    if let Ending::Interrupted(signal) =
-        FaultEngine::Virtual.drive(&plan, None, observers, interrupt)?
-    {
+    if let Ending::Interrupted(signal) = simulate(&plan, observers, interrupt)? {
         return Err(VerifyError::Interrupted(signal));
     }
     // A file that cannot be read on differs there.

@@ -84,10 +84,7 @@ impl FaultEngine {
     ) -> Result<Ending, WorldError> {
         let streams = Streams::new(plan.seed);
         let engine = match self {
-            Self::Virtual => {
-                let sim = Sim::new(&plan.arms, &streams, interrupt);
-                return Shell::new(plan, sim, observer).run();
-            }
+            Self::Virtual => return simulate(plan, observer, interrupt),
             Self::Live(engine) => Some(engine),
             Self::None => None,
         };
@@ -97,6 +94,19 @@ impl FaultEngine {
         }
         Shell::new(plan, live, observer).run()
     }
+}
+
+/// Runs `plan` in virtual time.
+///
+/// # Errors
+/// When the world breaks: virtual time stands still.
+pub fn simulate(
+    plan: &Plan,
+    observer: impl Observer,
+    interrupt: Interrupt,
+) -> Result<Ending, WorldError> {
+    let sim = Sim::new(&plan.arms, &Streams::new(plan.seed), interrupt);
+    Shell::new(plan, sim, observer).run()
 }
 
 fn without_proxy(plan: &Plan) -> Result<FaultEngine, NoEngine> {

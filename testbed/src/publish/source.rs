@@ -3,17 +3,16 @@
 use super::PublishError;
 use crate::experiment::plan::Plan;
 use crate::experiment::{self, Overrides};
+use crate::run_dir::lines;
 use crate::watch::names::Metric;
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use testbed_core::time::Time;
 
 /// More of a file that is read as a whole is not read.
 const READ_AT_MOST: u64 = 2 << 20;
-/// A line that is longer is none of ours, and not read as one.
-const LONGEST_LINE: u64 = 1 << 20;
 
 /// A run directory.
 #[derive(Debug)]
@@ -52,26 +51,11 @@ impl Source {
     pub(super) fn lines(
         &self,
         name: &str,
-        mut each: impl FnMut(&str) -> Result<bool, PublishError>,
+        each: impl FnMut(&str) -> Result<bool, PublishError>,
     ) -> Result<u64, PublishError> {
         let path = self.path.join(name);
-        let mut file = match File::open(&path) {
-            Ok(file) => BufReader::new(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            Err(source) => return Err(PublishError::Unread { path, source }),
-        };
-        let (mut line, mut unread) = (Vec::new(), 0);
-        loop {
-            line.clear();
-            let limited = (&mut file).take(LONGEST_LINE).read_until(b'\n', &mut line);
-            if limited.map_err(|source| PublishError::Unread { path: path.clone(), source })? == 0 {
-                return Ok(unread);
-            }
-            // A killed run may have left half a line, whose last number would be wrong.
-            let text = line.strip_suffix(b"\n").and_then(|line| str::from_utf8(line).ok());
-            let read = text.map(&mut each).transpose()?.unwrap_or(false);
-            unread += u64::from(!read);
-        }
+        let unread = |source| PublishError::Unread { path: path.clone(), source };
+        lines(&path, unread, each)
     }
 }
 

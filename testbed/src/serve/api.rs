@@ -3,11 +3,12 @@
 use super::catalogue::Catalogue;
 use super::events::Events;
 use super::health;
-use super::host::Hosts;
+use super::host::{Hosts, own_clients};
 use super::refusal::Refusal;
 use super::runs::{Run, Runs};
 use super::wire::{Order, RunInfo};
 use crate::experiment::Overrides;
+use crate::page::{self, Stage};
 use crate::watch::current::Current;
 use crate::watch::serve::metrics_route;
 use axum::Json;
@@ -15,9 +16,9 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, LOCATION};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Serialize;
@@ -28,9 +29,10 @@ use std::sync::Arc;
 /// Bytes that a body may have: a page of overrides.
 pub(super) const BODY_LIMIT: usize = 64 * 1024;
 
-/// What `/` answers.
+/// What `/` answers to whoever is no browser.
 const INDEX: &str = "windtunnel serve
 
+GET    /                        in a browser, the page of the run under way, or of the last one
 GET    /metrics                 the run under way, or the last one, for Prometheus
 GET    /healthz                 whether the server is alive
 GET    /readyz                  whether it can start runs
@@ -56,7 +58,11 @@ type Server = State<Arc<Shared>>;
 type Named = Result<Path<String>, PathRejection>;
 
 /// All routes. The API itself is for `hosts` only.
-pub(super) fn routes(shared: Arc<Shared>, current: Current, hosts: Hosts) -> Router {
+pub(super) fn routes(
+    shared: Arc<Shared>,
+    (current, stage): (Current, Stage),
+    hosts: Hosts,
+) -> Router {
     let api = Router::new()
         .route("/api/experiments", get(experiments))
         .route("/api/experiments/{*name}", get(experiment))
@@ -65,7 +71,6 @@ pub(super) fn routes(shared: Arc<Shared>, current: Current, hosts: Hosts) -> Rou
         .route("/api/runs/{id}/events", get(events))
         .layer(from_fn_with_state(hosts, own_clients));
     Router::new()
-        .route("/", get(async || INDEX))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .merge(api)
@@ -73,16 +78,7 @@ pub(super) fn routes(shared: Arc<Shared>, current: Current, hosts: Hosts) -> Rou
         .method_not_allowed_fallback(not_allowed)
         .with_state(shared)
         .merge(metrics_route(current))
-}
-
-async fn own_clients(State(hosts): State<Hosts>, request: Request, next: Next) -> Answered {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    if hosts.allow(host) {
-        return Ok(next.run(request).await);
-    }
-    let error = "the Host header does not name this machine; ask for http://127.0.0.1 or \
-                 http://localhost, or start the server with --listen 0.0.0.0:9464";
-    Err(Refusal::new(StatusCode::FORBIDDEN, error))
+        .merge(page::routes(stage, hosts, INDEX))
 }
 
 async fn unknown(uri: Uri) -> Refusal {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 /// Server-sent events, until the run is over or the client was too slow.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(crate) struct Events {
     reader: Reader,
 }
 

@@ -2,6 +2,7 @@
 //! falls so far behind that what it has not read is forgotten, is let go and counted.
 
 use super::wire::{End, Message, RunInfo};
+use crate::page::Past;
 use hyper::body::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +15,13 @@ const READERS: usize = 32;
 
 /// The messages of one run. Clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct History {
+pub(crate) struct History {
     log: Arc<Mutex<Log>>,
 }
 
 /// Reads the messages of one run, from the oldest that is kept.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     log: Arc<Mutex<Log>>,
     id: u64,
     /// What it is given before the rest: the run as it was when it came.
@@ -31,6 +32,8 @@ pub(super) struct Reader {
 #[derive(Debug)]
 struct Log {
     info: RunInfo,
+    /// All messages, thinned.
+    past: Past,
     kept: VecDeque<Bytes>,
     bytes: usize,
     bytes_max: usize,
@@ -46,35 +49,41 @@ struct Place {
 }
 
 impl History {
-    pub(super) fn new(info: RunInfo) -> Self {
+    pub(crate) fn new(info: RunInfo) -> Self {
         Self::with_room(info, KEPT_BYTES)
     }
 
     fn with_room(info: RunInfo, bytes_max: usize) -> Self {
         let (kept, readers) = (VecDeque::new(), BTreeMap::new());
-        let log = Log { info, kept, bytes: 0, bytes_max, readers, next_reader: 0 };
+        let past = Past::default();
+        let log = Log { info, past, kept, bytes: 0, bytes_max, readers, next_reader: 0 };
         Self { log: Arc::new(Mutex::new(log)) }
     }
 
     /// The run as it is.
-    pub(super) fn info(&self) -> RunInfo {
+    pub(crate) fn info(&self) -> RunInfo {
         lock(&self.log).info.clone()
     }
 
+    /// All that was told so far, thinned.
+    pub(crate) fn past(&self) -> Past {
+        lock(&self.log).past.clone()
+    }
+
     /// Tells a message to whoever reads or will read.
-    pub(super) fn tell(&self, message: &Message) {
+    pub(crate) fn tell(&self, message: &Message) {
         let frame = Bytes::from(message.frame());
         let wakers = lock(&self.log).tell(message, frame);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Tells that the run is over. Nothing may be told after that.
-    pub(super) fn end(&self, end: End) {
+    pub(crate) fn end(&self, end: End) {
         self.tell(&Message::End(end));
     }
 
     /// A new reader; none if there are as many as may be.
-    pub(super) fn reader(&self) -> Option<Reader> {
+    pub(crate) fn reader(&self) -> Option<Reader> {
         let mut log = lock(&self.log);
         if log.readers.len() >= READERS {
             return None;
@@ -87,14 +96,14 @@ impl History {
     }
 
     /// How many read at present.
-    pub(super) fn readers(&self) -> usize {
+    pub(crate) fn readers(&self) -> usize {
         lock(&self.log).readers.len()
     }
 }
 
 impl Reader {
     /// The next message as a server-sent event; `None` after the last.
-    pub(super) fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Bytes>> {
+    pub(crate) fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(head) = self.head.take() {
             return Poll::Ready(Some(head));
         }
@@ -134,6 +143,7 @@ impl Log {
     /// Whom to wake.
     fn tell(&mut self, message: &Message, frame: Bytes) -> Vec<Waker> {
         self.info.note(message);
+        self.past.note(message);
         self.bytes += frame.len();
         self.kept.push_back(frame);
         while self.bytes > self.bytes_max && self.kept.len() > 1 {

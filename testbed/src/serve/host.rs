@@ -2,11 +2,17 @@
 //! machine, and a name that the page's owner controls can be made to mean this machine; such a
 //! request has a foreign name in its `Host` header.
 
+use super::refusal::Refusal;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::HOST;
+use axum::middleware::Next;
+use axum::response::Response;
 use std::net::{IpAddr, SocketAddr};
 
 /// The hosts that requests may be for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Hosts {
+pub(crate) enum Hosts {
     /// Those that mean this machine: it listens on loopback.
     Loopback,
     /// Any: it was told to listen on other addresses, and cannot know all their names.
@@ -15,14 +21,29 @@ pub(super) enum Hosts {
 
 impl Hosts {
     /// What follows from where the server listens.
-    pub(super) const fn of(listen: SocketAddr) -> Self {
+    pub(crate) const fn of(listen: SocketAddr) -> Self {
         if listen.ip().is_loopback() { Self::Loopback } else { Self::Any }
     }
 
     /// Whether a request may have this `Host` header.
-    pub(super) fn allow(self, host: Option<&str>) -> bool {
+    pub(crate) fn allow(self, host: Option<&str>) -> bool {
         self == Self::Any || host.is_some_and(means_loopback)
     }
+}
+
+/// Lets requests through that are for one of `hosts`.
+pub(crate) async fn own_clients(
+    State(hosts): State<Hosts>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Refusal> {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    if hosts.allow(host) {
+        return Ok(next.run(request).await);
+    }
+    let error = "the Host header does not name this machine; ask for http://127.0.0.1 or \
+                 http://localhost, or start the server with --listen 0.0.0.0:9464";
+    Err(Refusal::new(StatusCode::FORBIDDEN, error))
 }
 
 fn means_loopback(host: &str) -> bool {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// A refusal: `{"error": "..."}`, sometimes with more fields.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     status: StatusCode,
     body: Value,
 }

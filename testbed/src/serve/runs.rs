@@ -8,8 +8,10 @@ use crate::drive::engine::FaultEngine;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::world::Signal;
 use crate::experiment::plan::Plan;
+use crate::page::{Stage, write_report};
 use crate::run::{Finished, Outcome, Prepared, RunError, execute, labels};
 use crate::run_dir::RunDir;
+use crate::say;
 use crate::traces::{TraceOptions, Traces};
 use crate::watch::current::{Current, Shown};
 use crate::watch::prometheus::{ArmLabel, Prometheus};
@@ -31,6 +33,7 @@ const REMEMBERED: usize = 100;
 pub(super) struct Runs {
     how: How,
     current: Current,
+    stage: Stage,
     table: Arc<Mutex<Table>>,
 }
 
@@ -85,8 +88,8 @@ struct Table {
 }
 
 impl Runs {
-    pub(super) fn new(how: How, current: Current) -> Self {
-        Self { how, current, table: Arc::default() }
+    pub(super) fn new(how: How, current: Current, stage: Stage) -> Self {
+        Self { how, current, stage, table: Arc::default() }
     }
 
     /// Starts a run of `plan`, the experiment called `experiment` whose file reads `text`.
@@ -115,6 +118,7 @@ impl Runs {
         let traces = traces.map_err(RunError::from)?;
         let (registry, exemplars) = (prometheus.registry(), prometheus.exemplars());
         self.current.show(Shown { registry, exemplars });
+        self.stage.show(prepared.run_dir.path().to_owned(), run.history.clone());
         let (runs, its) = (self.clone(), run.clone());
         let work = move || runs.carry_out(&its, &plan, &prepared, (prometheus, traces));
         thread::Builder::new().name("windtunnel-run".into()).spawn(work)?;
@@ -172,6 +176,9 @@ impl Runs {
             execute(plan, prepared, (prometheus, tap, &mut traces), run.interrupt.clone())
         }));
         traces.finish(false);
+        if let Err(error) = write_report(prepared.run_dir.path()) {
+            say::err(&format!("there is no report: {error}"));
+        }
         let end = match ran {
             Ok(Ok(finished)) => End::of(plan, &finished),
             Ok(Err(error)) => End::broken(error.to_string()),
@@ -221,7 +228,8 @@ impl Table {
 }
 
 impl End {
-    fn of(plan: &Plan, finished: &Finished) -> Self {
+    /// The end of a run that broke nothing.
+    pub(crate) fn of(plan: &Plan, finished: &Finished) -> Self {
         let state = match finished.outcome {
             Outcome::Judged(_) => State::Finished,
             Outcome::Interrupted(_) => State::Interrupted,
@@ -230,13 +238,15 @@ impl End {
         Self { state, exit_code: finished.exit_code(), verdict, text, error: None }
     }
 
-    fn broken(error: String) -> Self {
+    /// The end of a run that broke.
+    pub(crate) fn broken(error: String) -> Self {
         let text = String::new();
         Self { state: State::Broken, exit_code: 1, verdict: None, text, error: Some(error) }
     }
 }
 
-fn info(experiment: &str, plan: &Plan, run_dir: &RunDir) -> RunInfo {
+/// A run of `plan` as it begins.
+pub(crate) fn info(experiment: &str, plan: &Plan, run_dir: &RunDir) -> RunInfo {
     let kind = |arm| {
         let ArmLabel { name, kind, .. } = ArmLabel::from(arm);
         (name, Kind::from(kind))

@@ -1,7 +1,8 @@
 //! Watches a run and tells its history what a view elsewhere needs.
 
 use super::history::History;
-use super::wire::Message;
+use super::waiting::WaitingArms;
+use super::wire::{Kind, Message};
 use crate::watch::view::Unseen;
 use testbed_clock::LiveClock;
 use testbed_core::event::Event;
@@ -10,34 +11,51 @@ use testbed_core::time::{Nanos, Time};
 
 /// Wall time between two samples of the arms: ten a second are as many as a person can see.
 const EVERY: Nanos = Nanos::from_millis(100);
+/// Wall time between two lists of who waits: people read them.
+const WAITING_EVERY: Nanos = Nanos::from_secs(1);
 
 /// An observer that tells phases and faults as they come, and the arms at most ten times a second
 /// of wall time.
 #[derive(Debug)]
-pub(super) struct Tap {
+pub(crate) struct Tap {
     unseen: Unseen,
     history: History,
+    waiting: WaitingArms,
+    /// Whether an arm has a limiter, so that somebody may wait.
+    downloads: bool,
     clock: LiveClock,
     throttle: Throttle,
+    waiting_throttle: Throttle,
 }
 
-/// Lets one thing pass each [`EVERY`].
+/// Lets one thing pass at a time.
 #[derive(Debug)]
 struct Throttle {
+    /// Between two that pass.
+    every: Nanos,
     /// From when on the next may pass.
     due: Time,
 }
 
 impl Tap {
-    pub(super) fn new(history: History) -> Self {
+    pub(crate) fn new(history: History) -> Self {
         let info = history.info();
         let unseen = Unseen::new(&info.labels(), info.length());
-        Self { unseen, history, clock: LiveClock::start(), throttle: Throttle { due: Time::ZERO } }
+        let waiting = WaitingArms::new(info.arms.keys().cloned());
+        let downloads = info.arms.values().any(|kind| *kind == Kind::Downloads);
+        let (throttle, waiting_throttle) = (Throttle::new(EVERY), Throttle::new(WAITING_EVERY));
+        let clock = LiveClock::start();
+        Self { unseen, history, waiting, downloads, clock, throttle, waiting_throttle }
     }
 
     fn tick(&mut self, now: Time) {
-        if self.throttle.lets(self.clock.now()) {
+        let wall = self.clock.now();
+        if self.throttle.lets(wall) {
             self.sample(now);
+        }
+        if self.downloads && self.waiting_throttle.lets(wall) {
+            self.history
+                .tell(&Message::Waiting { t_ns: now.as_nanos(), arms: self.waiting.oldest(now) });
         }
     }
 
@@ -48,13 +66,17 @@ impl Tap {
 }
 
 impl Throttle {
+    const fn new(every: Nanos) -> Self {
+        Self { every, due: Time::ZERO }
+    }
+
     fn lets(&mut self, wall: Time) -> bool {
         if wall < self.due {
             return false;
         }
         // Counted from when it was due, so that what comes as often as it may, but not on the dot,
         // passes each time.
-        self.due = self.due.after(EVERY).max(wall);
+        self.due = self.due.after(self.every).max(wall);
         true
     }
 }
@@ -62,6 +84,7 @@ impl Throttle {
 impl Observer for Tap {
     fn on_event(&mut self, now: Time, event: &Event<'_>) {
         self.unseen.on_event(now, event);
+        self.waiting.on_event(event);
         let t_ns = now.as_nanos();
         match *event {
             Event::Phase { name, .. } => {
@@ -85,7 +108,7 @@ mod tests {
 
     /// How many of the instants pass.
     fn passing(us: impl Iterator<Item = u64>) -> usize {
-        let mut throttle = Throttle { due: Time::ZERO };
+        let mut throttle = Throttle::new(EVERY);
         us.filter(|us| throttle.lets(Time::ZERO.after(Nanos::from_micros(*us)))).count()
     }
 

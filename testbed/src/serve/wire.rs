@@ -114,10 +114,26 @@ pub enum Message {
         /// Each arm by its name.
         arms: Snapshot,
     },
+    /// Who waits for a limiter, in each arm the oldest waits first.
+    Waiting {
+        /// Run time in nanoseconds.
+        t_ns: u64,
+        /// The oldest waits of each arm, by its name.
+        arms: IndexMap<String, Vec<Oldest>>,
+    },
     /// The reader was too slow: what it has not read is forgotten.
     Dropped,
     /// The run is over.
     End(End),
+}
+
+/// A wait that goes on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Oldest {
+    /// Who waits, as waits.csv has it.
+    pub waiter: String,
+    /// Run time since the ask, in nanoseconds.
+    pub age_ns: u64,
 }
 
 /// How a run ended.
@@ -175,7 +191,7 @@ impl RunInfo {
                     self.faults.push(fault.clone());
                 }
             }
-            Message::States { t_ns, .. } => self.t_ns = *t_ns,
+            Message::States { t_ns, .. } | Message::Waiting { t_ns, .. } => self.t_ns = *t_ns,
             Message::End(end) => {
                 self.state = end.state;
                 self.verdict.clone_from(&end.verdict);
@@ -202,6 +218,7 @@ impl Message {
             Self::Phase { .. } => "phase",
             Self::Fault { .. } => "fault",
             Self::States { .. } => "states",
+            Self::Waiting { .. } => "waiting",
             Self::Dropped => "dropped",
             Self::End(_) => "end",
         }
@@ -259,7 +276,14 @@ mod tests {
         let phase = Message::Phase { t_ns: 1, phase: "calm".into() };
         let states = Message::States { t_ns: 2, arms: Snapshot::new() };
         let run = Message::Run(Box::new(example()));
-        for message in [run, phase, fault, states, Message::Dropped, Message::End(end)] {
+        let waiting = Message::Waiting {
+            t_ns: 3,
+            arms: IndexMap::from([(
+                "a".to_owned(),
+                vec![Oldest { waiter: "task0/seg0".into(), age_ns: 4 }],
+            )]),
+        };
+        for message in [run, phase, fault, states, waiting, Message::Dropped, Message::End(end)] {
             let frame = message.frame();
             let lines: Vec<_> = frame.lines().collect();
             let [name, data, ""] = lines[..] else { panic!("{frame}") };

@@ -4,6 +4,8 @@ use super::current::{Current, Shown};
 use super::exemplars::Exemplars;
 use super::openmetrics;
 use super::prometheus::render;
+use crate::page::{self, Stage};
+use crate::serve::host::Hosts;
 use ServeError::Start;
 use axum::Router;
 use axum::extract::State;
@@ -20,8 +22,8 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-/// What `/` answers.
-const INDEX: &str = "windtunnel\n\n/metrics  the running experiment, for Prometheus\n";
+/// What `/` answers to whoever is no browser.
+const INDEX: &str = "windtunnel\n\n/         in a browser, the page of the running experiment\n/metrics  the running experiment, for Prometheus\n";
 
 /// Why metrics cannot be served.
 #[derive(Debug, Error)]
@@ -59,7 +61,7 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves `registry` with these exemplars on `addr`, whose port may be 0 for any free one. Connections are
+    /// Serves `registry` with these exemplars, and the page of the run on `stage`, on `addr`, whose port may be 0 for any free one. Connections are
     /// accepted from the moment this returns.
     ///
     /// # Errors
@@ -68,14 +70,16 @@ impl MetricsServer {
         addr: SocketAddr,
         registry: Registry,
         exemplars: Exemplars,
+        stage: Stage,
     ) -> Result<Self, ServeError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Start)?;
         let listener = listen(addr, &runtime)?;
         let addr = listener.local_addr().map_err(Start)?;
+        let shown = Shown { registry, exemplars };
         let (running, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("metrics".into())
-            .spawn(move || serve(runtime, listener, Shown { registry, exemplars }, stopped))
+            .spawn(move || serve(runtime, listener, routes(shown, stage, Hosts::of(addr)), stopped))
             .map_err(Start)?;
         Ok(Self { addr, running: Some(running), thread: Some(thread) })
     }
@@ -106,14 +110,16 @@ fn listen(addr: SocketAddr, runtime: &Runtime) -> Result<TcpListener, ServeError
 
 /// Serves until the other end of `stopped` is gone. Connections are tasks of `runtime`, which is
 /// dropped on return: those still open are cut off, however long their clients keep them alive.
-fn serve(runtime: Runtime, listener: TcpListener, shown: Shown, stopped: oneshot::Receiver<()>) {
-    runtime.spawn(axum::serve(listener, routes(shown)).into_future());
+fn serve(runtime: Runtime, listener: TcpListener, routes: Router, stopped: oneshot::Receiver<()>) {
+    runtime.spawn(axum::serve(listener, routes).into_future());
     // Nothing is ever sent: it ends with the error that the sender was dropped.
     let _ = runtime.block_on(stopped);
+    // A page that is being made for somebody is no reason to wait.
+    runtime.shutdown_background();
 }
 
-fn routes(shown: Shown) -> Router {
-    Router::new().route("/", get(async || INDEX)).merge(metrics_route(shown.into()))
+fn routes(shown: Shown, stage: Stage, hosts: Hosts) -> Router {
+    page::routes(stage, hosts, INDEX).merge(metrics_route(shown.into()))
 }
 
 /// `/metrics` of the run that is current when it is fetched.
@@ -149,7 +155,7 @@ mod tests {
         let gauge = Gauge::new("windtunnel_test_ratio", "A test.").unwrap();
         gauge.set(0.5);
         registry.register(Box::new(gauge)).unwrap();
-        MetricsServer::start(ANY, registry, Exemplars::default()).unwrap()
+        MetricsServer::start(ANY, registry, Exemplars::default(), Stage::default()).unwrap()
     }
 
     fn get(addr: SocketAddr, path: &str) -> String {
@@ -179,12 +185,28 @@ mod tests {
                 ][..],
             ),
             ("/", &["200 OK", "content-type: text/plain", "/metrics"]),
+            // A foreign name in the Host header.
+            ("/page.json", &["403 Forbidden"]),
+            ("/page/events", &["403 Forbidden"]),
+            ("/page.js", &["200 OK", "content-type: text/javascript", "default-src 'none'"]),
             ("/else", &["404 Not Found"]),
         ] {
             let answer = get(server.addr(), path);
             for part in parts {
                 assert!(answer.contains(part), "{path}: {part} is missing in {answer}");
             }
+        }
+    }
+
+    #[test]
+    fn a_browser_gets_the_page_with_its_policy() {
+        let server = server();
+        let accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+        let answer = get_as(server.addr(), "/", accept);
+        for part in
+            ["200 OK", "content-type: text/html", "content-security-policy: default-src 'none'"]
+        {
+            assert!(answer.contains(part), "{part} is missing in {answer}");
         }
     }
 
@@ -208,7 +230,9 @@ mod tests {
     fn a_busy_port_is_said_with_the_cure() {
         let server = server();
         let addr = server.addr();
-        let error = MetricsServer::start(addr, Registry::new(), Exemplars::default()).unwrap_err();
+        let error =
+            MetricsServer::start(addr, Registry::new(), Exemplars::default(), Stage::default())
+                .unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
@@ -235,6 +259,9 @@ mod tests {
         has_stopped.recv_timeout(Duration::from_secs(1)).unwrap();
         open.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         open.read_to_end(&mut Vec::new()).expect("the connection is closed");
-        drop(MetricsServer::start(addr, Registry::new(), Exemplars::default()).unwrap());
+        drop(
+            MetricsServer::start(addr, Registry::new(), Exemplars::default(), Stage::default())
+                .unwrap(),
+        );
     }
 }

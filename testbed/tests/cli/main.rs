@@ -13,6 +13,7 @@ mod experiments;
 mod law;
 mod list;
 mod regimes;
+mod report;
 mod sentences;
 mod serve;
 mod stall;

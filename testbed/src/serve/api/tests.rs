@@ -69,10 +69,11 @@ impl Bench {
         let current = Current::from(Shown { registry: idle(), exemplars });
         let (faults, backend) = (EngineChoice::Embedded, None);
         let how = How { out: out.clone(), faults, backend, traces: None };
-        let runs = Runs::new(how, current.clone());
+        let runs = Runs::new(how, current.clone(), Stage::default());
         let catalogue = Catalogue::new(&dir.path().join(experiments));
         let shared = Arc::new(Shared { catalogue, out, runs });
-        let routes = routes(Arc::clone(&shared), current.clone(), Hosts::Loopback);
+        let routes =
+            routes(Arc::clone(&shared), (current.clone(), Stage::default()), Hosts::Loopback);
         Self { dir, shared, current, routes: TowerToHyperService::new(routes) }
     }
 

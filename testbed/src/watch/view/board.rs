@@ -4,7 +4,7 @@ use super::calls::CallBoard;
 use super::downloads::DownloadBoard;
 use crate::watch::prometheus::{ArmKind, ArmLabel};
 use testbed_core::event::Event;
-use testbed_core::request::Arm;
+use testbed_core::request::{Arm, Outcome};
 use testbed_core::time::{Nanos, Time};
 
 /// A moment at which something may be shown.
@@ -66,8 +66,12 @@ impl Board {
             Event::Admitted { arm, in_flight, waiting, .. } => {
                 self.calls(arm).admitted(in_flight, waiting);
             }
-            Event::Finished { arm, ref sample, in_flight, .. } => {
-                self.calls(arm).finished(sample.outcome, in_flight);
+            Event::Finished { arm, arrival, ref sample, in_flight, again, .. } => {
+                let calls = self.calls(arm);
+                calls.finished(sample.outcome, in_flight);
+                if again.is_none() && sample.outcome != Outcome::Cancelled {
+                    calls.ended(sample.end.since(arrival.first));
+                }
             }
             Event::Updated { arm, ref update, vitals } => self.calls(arm).updated(update, vitals),
             Event::Asked { arm, ref wait, waiting } => self.downloads(arm).asked(wait, waiting),

@@ -3,7 +3,7 @@
 use super::meter::{Rate, Sparkline};
 use testbed_core::control::Update;
 use testbed_core::request::Outcome;
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 use testbed_core::vitals::Vitals;
 
 /// Requests and the window that they pass.
@@ -16,9 +16,14 @@ pub(super) struct CallBoard {
     pub(super) waiting: u32,
     /// Successes a second, at the last tick.
     pub(super) goodput_per_s: f64,
+    /// The mean latency of what ended in the last second, at the last tick.
+    pub(super) latency_s: Option<f64>,
     /// The window at each tick.
     pub(super) windows: Sparkline,
     goodput: Rate,
+    /// Ends of requests, and the sum of their latencies in nanoseconds.
+    ended: Rate,
+    latency_ns: Rate,
 }
 
 impl CallBoard {
@@ -30,8 +35,11 @@ impl CallBoard {
             in_flight: 0,
             waiting: 0,
             goodput_per_s: 0.0,
+            latency_s: None,
             windows: Sparkline::new(),
             goodput: Rate::new(),
+            ended: Rate::new(),
+            latency_ns: Rate::new(),
         }
     }
 
@@ -61,6 +69,12 @@ impl CallBoard {
         }
     }
 
+    /// The last attempt of a request ended, so long after the first was planned.
+    pub(super) fn ended(&mut self, latency: Nanos) {
+        self.ended.add(1);
+        self.latency_ns.add(latency.get());
+    }
+
     pub(super) fn updated(&mut self, update: &Update, vitals: &Vitals) {
         self.window = update.new;
         self.limit = update.limit;
@@ -70,6 +84,10 @@ impl CallBoard {
     pub(super) fn tick(&mut self, now: Time) {
         self.goodput.mark(now);
         self.goodput_per_s = self.goodput.per_second();
+        self.ended.mark(now);
+        self.latency_ns.mark(now);
+        let ended = self.ended.per_second();
+        self.latency_s = (ended > 0.0).then(|| self.latency_ns.per_second() / ended / 1e9);
         self.windows.push(self.window);
     }
 }
@@ -77,7 +95,6 @@ impl CallBoard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use testbed_core::time::Nanos;
 
     #[test]
     fn an_arm_counts_those_in_flight_and_waiting() {
@@ -96,6 +113,18 @@ mod tests {
         for (index, (step, expected)) in steps.into_iter().enumerate() {
             step(&mut board);
             assert_eq!((board.in_flight, board.waiting), expected, "step {index}");
+        }
+    }
+
+    #[test]
+    fn latency_is_the_mean_of_what_ended_in_the_last_second() {
+        let mut board = CallBoard::new();
+        let at = |seconds| Time::ZERO.after(Nanos::from_secs(seconds));
+        board.ended(Nanos::from_millis(100));
+        board.ended(Nanos::from_millis(300));
+        for (seconds, latency_s) in [(1, Some(0.2)), (2, None)] {
+            board.tick(at(seconds));
+            assert_eq!(board.latency_s, latency_s, "at {seconds} s");
         }
     }
 

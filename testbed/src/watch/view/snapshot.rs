@@ -26,6 +26,10 @@ pub enum ArmSnapshot {
         waiting: u32,
         /// Successes a second, over the last second of run time.
         goodput_per_s: f64,
+        /// The mean latency in seconds of the requests that ended in the last second of run time; none
+        /// if none did.
+        #[serde(default)]
+        latency_s: Option<f64>,
     },
     /// Downloads behind a limiter.
     Downloads {
@@ -66,6 +70,7 @@ impl ArmBoard {
                 in_flight: calls.in_flight,
                 waiting: calls.waiting,
                 goodput_per_s: calls.goodput_per_s,
+                latency_s: calls.latency_s,
             },
             WorkBoard::Downloads(downloads) => ArmSnapshot::Downloads {
                 waiting: downloads.waiting,
@@ -80,11 +85,19 @@ impl ArmBoard {
         match (&mut self.work, *shown) {
             (
                 WorkBoard::Calls(calls),
-                ArmSnapshot::Calls { window, limit, gradient, in_flight, waiting, goodput_per_s },
+                ArmSnapshot::Calls {
+                    window,
+                    limit,
+                    gradient,
+                    in_flight,
+                    waiting,
+                    goodput_per_s,
+                    latency_s,
+                },
             ) => {
                 (calls.window, calls.limit, calls.gradient) = (window, limit, gradient);
                 (calls.in_flight, calls.waiting) = (in_flight, waiting);
-                calls.goodput_per_s = goodput_per_s;
+                (calls.goodput_per_s, calls.latency_s) = (goodput_per_s, latency_s);
                 calls.windows.push(window);
             }
             (
@@ -137,7 +150,7 @@ mod tests {
         let text = serde_json::to_string(&board.snapshot()).unwrap();
         assert_eq!(
             text,
-            r#"{"double":{"window":11.5,"limit":11,"gradient":0.7,"in_flight":0,"waiting":0,"goodput_per_s":0.0},"naive":{"waiting":3,"oldest_ns":2000000000,"mib_per_s":0.0,"tasks_done":0}}"#
+            r#"{"double":{"window":11.5,"limit":11,"gradient":0.7,"in_flight":0,"waiting":0,"goodput_per_s":0.0,"latency_s":null},"naive":{"waiting":3,"oldest_ns":2000000000,"mib_per_s":0.0,"tasks_done":0}}"#
         );
         elsewhere.show(at(3), &serde_json::from_str(&text).unwrap());
         assert_eq!(elsewhere.snapshot(), board.snapshot());

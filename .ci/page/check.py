@@ -1,0 +1,205 @@
+"""Report and page as a reader's browser shows them: python3 check.py BINARY CHROMIUM"""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from browser import HUNG, Browser
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY, CHROMIUM = sys.argv[1:]
+PICTURES = os.environ.get("WINDTUNNEL_PICTURES")
+DESK, PHONE = (1200, 900), (390, 844)
+STALL, STARVATION = "experiments/stall/overload-recovery.yaml", "experiments/starvation/twenty-downloads.yaml"
+
+# How many pixels of each canvas are of curves and cells: their colours are strong, those of text, lines and bands are not.
+COLOURED = """
+[...document.querySelectorAll('figure:not([hidden]) canvas')].map((canvas) => {
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let coloured = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const [low, high] = [Math.min(data[at], data[at + 1], data[at + 2]), Math.max(data[at], data[at + 1], data[at + 2])];
+    if (data[at + 3] > 20 && high - low > 110) coloured += 1;
+  }
+  return coloured;
+})
+"""
+CELLS = "[...document.querySelectorAll('td')].map((cell) => cell.textContent)"
+HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> <!-- &amp; {{data}}"
+
+
+def check(what, holds, detail=""):
+    if not holds:
+        sys.exit(f"FAILED: {what} {detail}")
+    print(f"ok  {what}")
+
+
+def run(out, *args, codes=(0,)):
+    """A run to its end; its directory."""
+    before = set(out.iterdir())
+    done = subprocess.run([BINARY, "run", *args, "--quiet", "--out", out], cwd=ROOT, capture_output=True, text=True)
+    check(f"run {args[0]} ends well", done.returncode in codes, done.stdout + done.stderr)
+    return (set(out.iterdir()) - before).pop()
+
+
+class Served:
+    """A program that serves a page, and ends with the block."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([BINARY, *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        stream = self.process.stdout if args[0] == "serve" else self.process.stderr
+        self.addr = re.search(r"http://([^/]+)/", stream.readline())[1]
+        self.url = f"http://{self.addr}/"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.communicate(timeout=HUNG)
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def get(self, path, **headers):
+        connection = http.client.HTTPConnection(self.addr, timeout=HUNG)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        return answer, answer.read().decode()
+
+
+def fits(page, what):
+    """Nothing is wrong, nothing is too wide, and every canvas has something in it."""
+    complaints = page.complaints()
+    check(f"{what}: no error in the console", not complaints, complaints)
+    wide = page.value("document.documentElement.scrollWidth - innerWidth")
+    check(f"{what}: not wider than the screen", wide <= 0, f"by {wide} px")
+    coloured = page.value(COLOURED)
+    check(f"{what}: {len(coloured)} canvases, none blank", coloured and min(coloured) > 20, coloured)
+
+
+def keep(page, name):
+    if PICTURES:
+        pathlib.Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        page.picture(pathlib.Path(PICTURES, f"{name}.png"))
+
+
+def reports(browser, out):
+    for name, file, charts in [("stall", STALL, 6), ("starvation", STARVATION, 11)]:
+        report = run(out, file, "--mode", "virtual") / "report.html"
+        for kind, size, more in [("desk", DESK, {}), ("phone", PHONE, {"dark": True}), ("paper", DESK, {"paper": True})]:
+            page = browser.open(report.as_uri(), *size, **more)
+            fits(page, f"report of {name}, {kind}")
+            drawn = page.value("document.querySelectorAll('figure:not([hidden])').length")
+            check(f"report of {name}, {kind}: {charts} charts and strips", drawn == charts, drawn)
+            check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
+            keep(page, f"report-{name}-{kind}")
+            page.close()
+
+
+def keyboard(browser, out):
+    """An arm is hidden by keys alone, and the button says so."""
+    page = browser.open((next(out.glob("*overload*")) / "report.html").as_uri(), *DESK)
+    before = sum(page.value(COLOURED))
+    page.value("document.querySelector('.arms button').focus()")
+    for kind in ("keyDown", "keyUp"):
+        page.call("Input.dispatchKeyEvent", type=kind, key=" ", code="Space", windowsVirtualKeyCode=32, text=" ")
+    pressed = page.value("document.querySelector('.arms button').getAttribute('aria-pressed')")
+    check("a key hides an arm", pressed == "false" and sum(page.value(COLOURED)) < before, pressed)
+    unnamed = page.value("[...document.querySelectorAll('[role=img]')].filter((e) => !e.ariaLabel && !e.closest('[hidden]')).length")
+    check("every picture has a name", unnamed == 0, unnamed)
+    page.close()
+
+
+def hostile(browser, out):
+    report = run(out, STALL, "--mode", "virtual", "--set", f"about={json.dumps(HOSTILE)}") / "report.html"
+    page = browser.open(report.as_uri(), *DESK)
+    shown = page.value("document.getElementById('about').textContent.trim()")
+    check("what an experiment says is shown as text", shown == HOSTILE, shown)
+    check("and runs nothing", page.value("typeof window.hacked") == "undefined")
+    fits(page, "hostile report")
+    page.close()
+
+
+def history(browser, out):
+    """The page of ten minutes, loaded, against one of a few seconds."""
+    # What is expected of 30 s need not come true in 600.
+    options = ["--mode", "virtual", "--no-report"]
+    long = run(out, STALL, *options, "--set", "phases[2].for=596s", codes=(0, 4, 99))
+    short = run(out, STALL, *options)
+    for name, run_dir in [("30 s", short), ("10 minutes", long)]:
+        with Served("report", str(run_dir), "--serve", "--listen", "127.0.0.1:0") as served:
+            wall, cpu = zip(*[load(browser, served) for _ in range(5)])
+        print(f"    {name}: {min(wall):.2f} s, of CPU {min(cpu):.2f} s")
+    check("ten minutes are shown within a second of CPU", min(cpu) < 1)
+
+
+def load(browser, served):
+    """How long a page takes until it is drawn, in seconds, and how much of CPU, which other programs' work does not add to."""
+    before = served.cpu_seconds()
+    page = browser.open(served.url, *DESK)
+    wall, cpu = page.value("performance.now()") / 1e3, page.cpu_seconds() + served.cpu_seconds() - before
+    page.close()
+    return wall, cpu
+
+
+def live(browser, out):
+    settings = ["--set", "phases[0].for=2s", "--set", "phases[2].for=15s"]
+    args = ["run", STALL, "--mode", "live", *settings, "--listen", "127.0.0.1:0", "--out", str(out)]
+    with Served(*args) as served:
+        answer, _ = served.get("/", Accept="text/html")
+        check("the page has a policy", "default-src 'none'" in answer.headers["content-security-policy"])
+        refused, _ = served.get("/page.json", Host="evil.example")
+        check("another host's name is refused", refused.status == 403, refused.status)
+        page = browser.open(served.url, *PHONE)
+        page.wait("document.getElementById('progress').textContent.startsWith('running')")
+        page.wait(f"{CELLS}.includes('held-at-70-percent')")
+        fits(page, "live page")
+        keep(page, "live-phone")
+        late = browser.open(served.url, *DESK)
+        late.wait("document.getElementById('progress').textContent.startsWith('running')")
+        phases = late.value(f"{CELLS}.includes('healthy')")
+        check("who comes late sees the whole past", phases)
+        fits(late, "live page, late")
+        keep(late, "live-desk")
+        stream, text = served.get("/page/events")
+        ended = time.monotonic()
+        check("events end with the run", re.findall(r"^event: (\w+)$", text, re.M)[-1] == "end")
+        served.process.wait(HUNG)
+        print(f"    the process ended {time.monotonic() - ended:.2f} s after its last event")
+        for shown in (page, late):
+            shown.wait("document.getElementById('progress').textContent.startsWith('over')")
+            fits(shown, "the page after the end")
+        state = late.value("document.getElementById('state').textContent")
+        # A machine with too much to do makes the verdict inconclusive, and that is one too.
+        check("the verdict is shown", re.search("pass|fail|inconclusive", state), state)
+
+
+def served_runs(browser, out):
+    with Served("serve", "--listen", "127.0.0.1:0", "--out", str(out)) as served:
+        page = browser.open(served.url, *DESK, empty=True)
+        page.wait("document.getElementById('progress').textContent.startsWith('no run')")
+        order = ["run", "--server", served.url.rstrip("/"), "starvation/twenty-downloads", "--mode", "virtual", "--quiet"]
+        done = subprocess.run([BINARY, *order], cwd=ROOT, capture_output=True, text=True)
+        check("a run on the server ends well", done.returncode == 0, done.stderr)
+        page.wait("document.querySelectorAll('.strip').length === 6")
+        fits(page, "page of a server")
+
+
+def main():
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, Browser(CHROMIUM) as browser:
+        out = pathlib.Path(folder)
+        for part in (reports, keyboard, hostile, history, live, served_runs):
+            part(browser, out)
+    print(f"all in {time.monotonic() - begin:.0f} s")
+
+
+main()

@@ -1,0 +1,226 @@
+//! A run directory as a page. Nothing of a file is believed but its form: what does not fit is counted
+//! and left out, so that a run that was killed, or one of another version, has a report too.
+
+use super::thin::Thin;
+use super::waits::{self, Waits};
+use super::{Curve, POINTS_MAX, Page, Span, panels};
+use crate::run_dir::lines;
+use crate::watch::serve::ServeError;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// More of a file that is read as a whole is not read: twice what an experiment may have.
+const READ_AT_MOST: u64 = 2 << 20;
+/// Spans of one kind that are shown; an experiment has far fewer.
+const SPANS_MAX: usize = 1000;
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// What every run has is not there.
+    #[error(
+        "cannot read {path}: {source}; give a directory that `windtunnel run` made, such as \
+         runs/2026-01-31T10-22-07Z-overload-recovery-0a2b",
+        path = .path.display()
+    )]
+    NoRun {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A file of the run is not what a run writes.
+    #[error("{path}: {why}; the file was changed or cut off, run the experiment again", path = .path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file of the run cannot be read on.
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The page cannot be served.
+    #[error(transparent)]
+    Unserved(#[from] ServeError),
+    /// The report cannot be written.
+    #[error("cannot write {path}: {source}", path = .path.display())]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// What a report needs of `resolved.yaml`.
+#[derive(Deserialize)]
+struct Resolved {
+    #[serde(default)]
+    about: String,
+    arms: IndexMap<String, serde_yaml::Value>,
+}
+
+/// A line of `events.jsonl`, as far as it is shown.
+#[derive(Deserialize)]
+struct Noted {
+    t_ns: u64,
+    event: String,
+    #[serde(default)]
+    phase: String,
+    #[serde(default)]
+    fault: String,
+    #[serde(default)]
+    on: bool,
+}
+
+/// Reads the run directory at `path`.
+pub(super) fn page(path: &Path) -> Result<Page, ReportError> {
+    let mut page = head(path)?;
+    page.verdict = verdict(path);
+    page.left_out += spans(path, &mut page)?;
+    page.left_out += curves(path, &mut page)?;
+    page.left_out += of_waits(path, &mut page)?;
+    close(&mut page);
+    page.over = true;
+    Ok(page)
+}
+
+/// What is known before the first request.
+pub(super) fn head(path: &Path) -> Result<Page, ReportError> {
+    let unusable = |name: &str, why: String| ReportError::Unusable { path: path.join(name), why };
+    let manifest = serde_json::from_str(&whole(path, "manifest.json")?)
+        .map_err(|error| unusable("manifest.json", error.to_string()))?;
+    let resolved = whole(path, "resolved.yaml")?;
+    let Resolved { about, arms } = serde_yaml::from_str(&resolved)
+        .map_err(|error| unusable("resolved.yaml", error.to_string()))?;
+    let arms = arms.into_keys().collect();
+    let (panels, points_max) = (panels(), POINTS_MAX);
+    Ok(Page { manifest, about, resolved, arms, panels, points_max, ..Page::default() })
+}
+
+fn whole(path: &Path, name: &str) -> Result<String, ReportError> {
+    let path = path.join(name);
+    let mut text = String::new();
+    let read = File::open(&path).and_then(|file| file.take(READ_AT_MOST).read_to_string(&mut text));
+    match read {
+        Ok(_) => Ok(text),
+        Err(source) => Err(ReportError::NoRun { path, source }),
+    }
+}
+
+/// A run that was killed has none.
+fn verdict(path: &Path) -> Value {
+    let text = whole(path, "verdict.json").unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn each(
+    path: &Path,
+    name: &str,
+    mut line: impl FnMut(&str) -> Option<()>,
+) -> Result<u64, ReportError> {
+    let path = path.join(name);
+    let unread = |source| ReportError::Unread { path: path.clone(), source };
+    lines(&path, unread, |text| Ok(line(text).is_some()))
+}
+
+fn spans(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
+    each(path, "events.jsonl", |line| {
+        let noted: Noted = serde_json::from_str(line).ok()?;
+        let t = seconds(noted.t_ns);
+        page.end_s = page.end_s.max(t);
+        match &*noted.event {
+            "phase" => enter(&mut page.phases, &noted.phase, t),
+            "fault" => switch(&mut page.faults, &noted.fault, noted.on, t),
+            _ => {}
+        }
+        Some(())
+    })
+}
+
+/// A phase begins, and the one before it ends.
+pub(super) fn enter(phases: &mut Vec<Span>, name: &str, t: f64) {
+    if let Some(last) = phases.last_mut() {
+        last.to_s = Some(t);
+    }
+    begin(phases, name, t);
+}
+
+/// A fault is switched.
+pub(super) fn switch(faults: &mut Vec<Span>, name: &str, on: bool, t: f64) {
+    let open = faults.iter_mut().rev().find(|span| span.name == name && span.to_s.is_none());
+    match (open, on) {
+        (None, true) => begin(faults, name, t),
+        (Some(span), false) => span.to_s = Some(t),
+        _ => {}
+    }
+}
+
+fn begin(spans: &mut Vec<Span>, name: &str, from_s: f64) {
+    if spans.len() < SPANS_MAX {
+        spans.push(Span { name: name.to_owned(), from_s, to_s: None });
+    }
+}
+
+/// What goes on at the end has ended there.
+fn close(page: &mut Page) {
+    let end = page.end_s;
+    for span in page.phases.iter_mut().chain(&mut page.faults) {
+        span.to_s = span.to_s.or(Some(end));
+    }
+}
+
+fn curves(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
+    let mut thin: BTreeMap<(usize, usize), Thin> = BTreeMap::new();
+    let (mut end_s, arms) = (page.end_s, &page.arms);
+    let left_out = each(path, "series.csv", |line| {
+        let (t, arm, series, value) = match row(line) {
+            None if line == "t_ns,arm,series,value" => return Some(()),
+            row => row?,
+        };
+        end_s = end_s.max(t);
+        let arm = arms.iter().position(|known| known == arm)?;
+        if let Some(panel) = page.panels.iter().position(|panel| panel.series == series) {
+            thin.entry((panel, arm)).or_default().push(t, value);
+        }
+        Some(())
+    })?;
+    let curve = |(&(panel, arm), thin): (&(usize, usize), &Thin)| {
+        Curve::of(page.panels[panel].series, &page.arms[arm], thin)
+    };
+    (page.series, page.end_s) = (thin.iter().map(curve).collect(), end_s);
+    Ok(left_out)
+}
+
+/// A row of `series.csv`.
+fn row(line: &str) -> Option<(f64, &str, &str, f64)> {
+    let mut fields = line.split(',');
+    let t = seconds(fields.next()?.parse().ok()?);
+    Some((t, fields.next()?, fields.next()?, fields.next()?.parse().ok()?))
+}
+
+fn of_waits(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
+    let mut waits = Waits::new(&page.arms, page.end_s);
+    let left_out = each(path, "waits.csv", |line| match line {
+        waits::HEADER => Some(()),
+        line => waits.add(line),
+    })?;
+    page.waits = waits.finish();
+    Ok(left_out)
+}
+
+pub(super) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
