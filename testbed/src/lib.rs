@@ -39,6 +39,7 @@ pub mod watch {
     pub mod regime;
     pub mod series;
     pub mod serve;
+    pub mod server;
     pub mod spans;
     pub mod store;
     #[cfg(feature = "traces")]

@@ -20,7 +20,7 @@ use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
 use testbed::serve::wire::Order;
-use testbed::serve::{ServeCommand, ServeCommandError, run_serve};
+use testbed::serve::{HostName, ServeCommand, ServeCommandError, run_serve};
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
 use testbed::{law, list, say};
 use testbed_core::service::ServiceConfig;
@@ -31,6 +31,8 @@ const BROKEN: u8 = 1;
 const USAGE: u8 = 2;
 /// The experiment file is not valid.
 const INVALID: u8 = 3;
+/// The environment variable with the hosts that requests to a server may be for.
+const ALLOWED_HOSTS: &str = "ALLOWED_HOSTS";
 /// More of a file than this is not read: the parser refuses files of 1 MiB.
 const READ_AT_MOST: u64 = 2 << 20;
 
@@ -131,6 +133,7 @@ fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         faults: args.faults,
         traces: trace_options(args.traces, args.trace_share),
         start: start.filter(|name| !name.is_empty()),
+        allowed_hosts: allowed_hosts(args.allowed_hosts)?,
     };
     run_serve(&command, &interrupt).map_err(|error| match error {
         ServeCommandError::Invalid(report) => {
@@ -140,6 +143,17 @@ fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         _ => Failure(BROKEN, format!("error: {error}")),
     })?;
     Ok(interrupted(&interrupt))
+}
+
+/// Those of the command line, or else of the environment.
+fn allowed_hosts(told: Vec<HostName>) -> Result<Vec<HostName>, Failure> {
+    let variable = std::env::var(ALLOWED_HOSTS).unwrap_or_default();
+    if !told.is_empty() || variable.is_empty() {
+        return Ok(told);
+    }
+    let named = variable.split(',').map(|name| name.trim().parse());
+    let wrong = |cure| Failure(USAGE, format!("error: {ALLOWED_HOSTS} is {variable}: {cure}"));
+    named.collect::<Result<_, _>>().map_err(wrong)
 }
 
 fn check_command(args: &CheckArgs) -> Result<u8, Failure> {

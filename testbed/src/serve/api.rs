@@ -10,11 +10,12 @@ use super::wire::{Order, RunInfo};
 use crate::experiment::Overrides;
 use crate::watch::current::Current;
 use crate::watch::serve::metrics_route;
+use crate::watch::server::ServerMetrics;
 use axum::Json;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
+use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, LOCATION};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     pub(super) catalogue: Catalogue,
     pub(super) out: PathBuf,
     pub(super) runs: Runs,
+    pub(super) metrics: ServerMetrics,
 }
 
 type Answered = Result<Response, Refusal>;
@@ -57,6 +59,7 @@ type Named = Result<Path<String>, PathRejection>;
 
 /// All routes. The API itself is for `hosts` only.
 pub(super) fn routes(shared: Arc<Shared>, current: Current, hosts: Hosts) -> Router {
+    let metrics = shared.metrics.clone();
     let api = Router::new()
         .route("/api/experiments", get(experiments))
         .route("/api/experiments/{*name}", get(experiment))
@@ -73,6 +76,16 @@ pub(super) fn routes(shared: Arc<Shared>, current: Current, hosts: Hosts) -> Rou
         .method_not_allowed_fallback(not_allowed)
         .with_state(shared)
         .merge(metrics_route(current))
+        .layer(from_fn_with_state(metrics, counted))
+}
+
+/// Counts what is answered, refusals too. Paths are as the routes have them, so they are few.
+async fn counted(State(metrics): State<ServerMetrics>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("other", MatchedPath::as_str);
+    metrics.request(route, response.status().as_u16());
+    response
 }
 
 async fn own_clients(State(hosts): State<Hosts>, request: Request, next: Next) -> Answered {
@@ -81,7 +94,7 @@ async fn own_clients(State(hosts): State<Hosts>, request: Request, next: Next) -
         return Ok(next.run(request).await);
     }
     let error = "the Host header does not name this machine; ask for http://127.0.0.1 or \
-                 http://localhost, or start the server with --listen 0.0.0.0:9464";
+                 http://localhost, or start the server with --allowed-host NAME";
     Err(Refusal::new(StatusCode::FORBIDDEN, error))
 }
 
@@ -119,12 +132,20 @@ async fn runs(State(shared): Server) -> Json<All> {
 }
 
 async fn start(State(shared): Server, request: Request) -> Answered {
-    let order = order(request).await?;
-    let run = blocking(move || shared.start(&order)).await??;
-    let info = run.info();
+    let metrics = shared.metrics.clone();
+    let started = started(shared, request).await;
+    if started.is_err() {
+        metrics.run_refused();
+    }
+    let info = started?.info();
     let path = format!("/api/runs/{}", info.id);
     let body = Started { events: format!("{path}/events"), path: path.clone(), info };
     Ok((StatusCode::CREATED, [(LOCATION, path)], Json(body)).into_response())
+}
+
+async fn started(shared: Arc<Shared>, request: Request) -> Result<Run, Refusal> {
+    let order = order(request).await?;
+    blocking(move || shared.start(&order)).await?
 }
 
 async fn run(State(shared): Server, id: Named) -> Answered {

@@ -12,6 +12,7 @@ use crate::run_dir::RunDir;
 use crate::traces::{TraceOptions, Traces};
 use crate::watch::current::{Current, Shown};
 use crate::watch::prometheus::{ArmLabel, Prometheus};
+use crate::watch::server::ServerMetrics;
 use faults::EngineChoice;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ const REMEMBERED: usize = 100;
 pub(super) struct Runs {
     how: How,
     current: Current,
+    metrics: ServerMetrics,
     table: Arc<Mutex<Table>>,
 }
 
@@ -82,8 +84,8 @@ struct Table {
 }
 
 impl Runs {
-    pub(super) fn new(how: How, current: Current) -> Self {
-        Self { how, current, table: Arc::default() }
+    pub(super) fn new(how: How, current: Current, metrics: ServerMetrics) -> Self {
+        Self { how, current, metrics, table: Arc::default() }
     }
 
     /// Starts a run of `plan`, the experiment called `experiment` whose file reads `text`.
@@ -105,11 +107,12 @@ impl Runs {
         }
         let engine = FaultEngine::choose(&plan, &self.how.faults).map_err(RunError::from)?;
         let mut prepared = Prepared::new(&plan, text, engine, &self.how.out)?;
-        let run = Run::new(experiment, &plan, &prepared.run_dir);
+        let run = Run::new(experiment, &plan, &prepared.run_dir, &self.metrics);
         let prometheus = Prometheus::new(&labels(&plan));
         let traces = prepared.trace(&plan, self.how.traces.as_ref(), &prometheus);
         let traces = traces.map_err(RunError::from)?;
         let (registry, exemplars) = (prometheus.registry(), prometheus.exemplars());
+        self.metrics.show_in(&registry);
         self.current.show(Shown { registry, exemplars });
         let (runs, its) = (self.clone(), run.clone());
         let work = move || runs.carry_out(&its, &plan, &prepared, (prometheus, traces));
@@ -168,6 +171,7 @@ impl Runs {
             execute(plan, prepared, (prometheus, tap, &mut traces), run.interrupt.clone())
         }));
         traces.finish(false);
+        self.metrics.run_ended(verdict(ran.as_ref().ok()));
         let end = match ran {
             Ok(Ok(finished)) => End::of(plan, &finished),
             Ok(Err(error)) => End::broken(error.to_string()),
@@ -185,10 +189,10 @@ impl Runs {
 }
 
 impl Run {
-    fn new(experiment: &str, plan: &Plan, run_dir: &RunDir) -> Self {
+    fn new(experiment: &str, plan: &Plan, run_dir: &RunDir, metrics: &ServerMetrics) -> Self {
         let info = info(experiment, plan, run_dir);
         let (id, interrupt) = (info.id.clone(), Interrupt::default());
-        Self { id, history: History::new(info), interrupt }
+        Self { id, history: History::new(info, metrics.clone()), interrupt }
     }
 
     /// The run as it is.
@@ -253,6 +257,15 @@ fn info(experiment: &str, plan: &Plan, run_dir: &RunDir) -> RunInfo {
         readers_dropped: 0,
         verdict: None,
         error: None,
+    }
+}
+
+/// The verdict of a run, or why it has none; of one that panicked there is nothing.
+fn verdict(ran: Option<&Result<Finished, RunError>>) -> &'static str {
+    match ran {
+        Some(Ok(Finished { outcome: Outcome::Judged(verdict), .. })) => verdict.class.name(),
+        Some(Ok(Finished { outcome: Outcome::Interrupted(_), .. })) => "interrupted",
+        Some(Err(_)) | None => "broken",
     }
 }
 
