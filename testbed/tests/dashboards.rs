@@ -317,6 +317,7 @@ fn the_checks_see_what_they_are_to_see() {
     assert_eq!(labels("topk(2, sum by (arm) (windtunnel_regime))"), ["arm"]);
     assert_eq!(labels("sum without (job, arm) (windtunnel_waiting_requests)"), ["instance"]);
     assert!(labels("sum(windtunnel_regime)").is_empty());
-    assert!(labels("toxiproxy_proxy_sent_bytes_total").contains("direction"));
+    let of_toxiproxy = ["direction", "instance", "job", "listener", "proxy", "upstream"];
+    assert_eq!(labels("toxiproxy_proxy_sent_bytes_total"), of_toxiproxy);
     assert_eq!(shown("{{arm}} at {{le}}"), ["arm", "le"]);
 }
