@@ -287,6 +287,13 @@ def _network():
               "the toxicity asks. Low: far below the toxicity, struck connections carry few requests. "
               "Knob: the toxic's `toxicity`.", "reqps",
               target(rate("toxic_requests_total", "arm, hit"), "{{arm}} hit: {{hit}}")),
+        lines("Bytes through Toxiproxy", "What each proxy of a Toxiproxy, or of `windtunnel proxy`, has taken in and passed on so "
+              "far, by its own account. High: it carries the load; taken in above passed on, it holds or drops. Low: nothing "
+              "goes through it: the faults of the run are the testbed's own. Toxiproxy counts a connection when it has ended. "
+              "Knob: `--faults`, `faults`.", "bytes",
+              *[target(f"sum by (proxy, direction) (toxiproxy_proxy_{way}_bytes_total)", f"{{{{proxy}}}} {{{{direction}}}} {word}")
+                for way, word in (("received", "in"), ("sent", "out"))],
+              steps=True),
     ]
 
 
@@ -386,6 +393,20 @@ def _belief():
     ]
 
 
+def _server():
+    return [
+        lines("Runs of the server", "Runs that are over by verdict, orders that were refused, and readers that were let go, since "
+              "`windtunnel serve` was started. High: broken, something is wrong with the server; refused, clients ask for what "
+              "is not to be had, or while another run goes on. Low: nobody asks. Knob: what is ordered.", "short",
+              target("windtunnel_server_runs_total", "{{verdict}}"),
+              target("windtunnel_server_refused_runs_total", "orders refused"),
+              target("windtunnel_server_readers_dropped_total", "readers let go"), steps=True),
+        lines("Requests to the server", "HTTP requests each second, by route and class of status. High: 4xx, clients ask in vain; "
+              "5xx, it cannot do its work. Low: only Prometheus asks. Knob: `scrape_interval`, and the clients.", "reqps",
+              target("sum by (route, status) (rate(windtunnel_server_requests_total[$__rate_interval]))", "{{route}} {{status}}")),
+    ]
+
+
 def health():
     return board(
         "health", "Health", "Whether to believe the rest: the machine, the scrapes, and what was left out.",
@@ -407,6 +428,7 @@ def health():
         lines("Spans", "Spans of traces a second, by what became of them. High failed or dropped: traces are missing, the run is "
               "not. Low: all that ended were exported. Knob: `--traces`, `--trace-share`.", "none",
               target("rate(windtunnel_spans_total[$__rate_interval])", "{{result}}")),
+        *_server(),
         variables=(ARM,),
     )
 

@@ -14,7 +14,7 @@ from files import dashboards, expressions, finish, panels  # noqa: E402
 
 UNITS = {"none", "short", "percentunit", "s", "bytes", "Bps", "ops", "reqps", "dateTimeAsIso"}
 # Panels that show a counter as it is. A run counts from 0, so a total is what the run has done; it is no less exact
-# after a restart, which begins a run of its own.
+# after a restart, which begins a run of its own. A server counts from its start, and so does a Toxiproxy.
 TOTALS = {
     "Fairness",
     "Mean wait of the twenty worst",
@@ -22,6 +22,8 @@ TOTALS = {
     "Downloads done",
     "Bytes lost to aborts",
     "Switches",
+    "Bytes through Toxiproxy",
+    "Runs of the server",
     "Requests done",
     "Bytes granted",
     "Books of requests",

@@ -3,8 +3,10 @@
     python3 .ci/dashboards/live.py BINARY
 
 It starts `BINARY serve`, a backend for its arms, and a Prometheus with the shipped configuration on free ports of
-loopback, has three short experiments run live, and then asks for what each panel, variable and annotation asks for. An expression that gives an
-error, nothing, or nothing finite is a fault; so is a window, gradient or wait that never moves.
+loopback, has three short experiments run live, and then asks for what each panel, variable and annotation asks for. An
+expression that gives an error, nothing, or nothing finite is a fault; so is a window, gradient or wait that never moves,
+and an exemplar whose trace no collector was sent. It talks to the testbed through `BINARY proxy`, so that something goes
+through a Toxiproxy.
 
 What the verdicts of the runs are does not matter: this may be a debug build on a busy machine.
 """
@@ -24,7 +26,8 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 from files import ROOT, finish  # noqa: E402
-from queries import Prometheus, check_all, check_rules, notices_mistakes  # noqa: E402
+from queries import Prometheus, check_all, check_rules, check_traces, notices_mistakes  # noqa: E402
+from sink import collecting  # noqa: E402
 
 # A sixteenth of the experiment's rate and bytes: a debug build on a busy machine cannot ask for more than
 # 4 MiB/s six times over, and then nobody waits.
@@ -85,12 +88,11 @@ def running(command, log):
             process.wait()
 
 
-def configuration(folder, testbed, prometheus):
-    """The shipped one with the rules beside it, and our own targets in it. Where Toxiproxy would be there is Prometheus
-    again: what Toxiproxy says of itself is on no dashboard."""
+def configuration(folder, testbed, toxiproxy, prometheus):
+    """The shipped one with the rules beside it, and our own targets in it."""
     shipped = ROOT / "dashboards" / "prometheus"
     text = (shipped / "prometheus.yml").read_text()
-    for theirs, ours in (("testbed:9464", testbed), ("toxiproxy:8474", prometheus), ("localhost:9090", prometheus)):
+    for theirs, ours in (("testbed:9464", testbed), ("toxiproxy:8474", toxiproxy), ("localhost:9090", prometheus)):
         if theirs not in text:
             raise SystemExit(f"prometheus.yml has no target {theirs}")
         text = text.replace(theirs, f"127.0.0.1:{ours}")
@@ -118,6 +120,17 @@ def run_all(api, prometheus):
         print(f"ran  {experiment}: {state['verdict']['verdict']}")
 
 
+def through_proxy(stack, binary, folder, testbed):
+    """Starts a proxy in front of the testbed. Where its API is, and the testbed through it."""
+    listen, port = free_port(), free_port()
+    file = folder / "proxies.json"
+    proxy = {"name": "testbed", "listen": f"127.0.0.1:{listen}", "upstream": f"127.0.0.1:{testbed}"}
+    file.write_text(json.dumps([proxy]))
+    command = [binary, "proxy", "--listen", f"127.0.0.1:{port}", "--config", str(file)]
+    stack.enter_context(running(command, folder / "proxy.log"))
+    return port, f"http://127.0.0.1:{listen}"
+
+
 def scrapes(prometheus):
     """How many scrapes were answered, for people: with many that timed out the rest means little."""
     span = f"[{round(prometheus.end - prometheus.start)}s]"
@@ -136,12 +149,13 @@ def main(binary):
         backend = [binary, "backend", "--listen", "127.0.0.1:0", "--control", f"127.0.0.1:{control}", "--ports", "0"]
         stack.enter_context(running(backend, folder / "backend.log"))
         until("the backend is ready", READY_WITHIN, lambda: get(f"http://127.0.0.1:{control}/arms"))
+        sink, traces = stack.enter_context(collecting())
         serve = [binary, "serve", "--listen", f"127.0.0.1:{testbed}", "--experiments", "experiments"]
-        serve += ["--backend", f"http://127.0.0.1:{control}"]
-        stack.enter_context(running([*serve, "--out", str(folder / "runs")], folder / "serve.log"))
-        api = f"http://127.0.0.1:{testbed}"
+        serve += ["--out", str(folder / "runs"), "--traces", traces, "--backend", f"http://127.0.0.1:{control}"]
+        stack.enter_context(running(serve, folder / "serve.log"))
+        toxiproxy, api = through_proxy(stack, binary, folder, testbed)
         until("the testbed is ready", READY_WITHIN, lambda: get(f"{api}/readyz"))
-        config = configuration(folder, testbed, port)
+        config = configuration(folder, testbed, toxiproxy, port)
         server = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
         # As in docker-compose.yml.
         server += ["--enable-feature=exemplar-storage", "--query.lookback-delta=5s", "--log.level=warn"]
@@ -155,7 +169,7 @@ def main(binary):
         prometheus.ends(time.time())
         answered = scrapes(prometheus)
         faults, counts = check_all(prometheus)
-        faults += check_rules(prometheus) + notices_mistakes(prometheus)
+        faults += check_rules(prometheus) + check_traces(prometheus, sink) + notices_mistakes(prometheus)
     took = time.monotonic() - began
     finish("live", faults, f"{counts}; {answered}; runs {ran:.1f} s, all {took:.1f} s")
 

@@ -48,7 +48,9 @@ class Prometheus:
         return [[float(value) for _, value in series["values"]] for series in data["result"]]
 
     def exemplars(self, expression):
-        return sum(len(series["exemplars"]) for series in self._ask("query_exemplars", {"query": expression, **self._span()}))
+        """The ids of the traces that stand for some of its values."""
+        found = self._ask("query_exemplars", {"query": expression, **self._span()})
+        return [exemplar["labels"]["trace_id"] for series in found for exemplar in series["exemplars"]]
 
     def label_values(self, metric, label):
         return self._ask(f"label/{label}/values", {"match[]": metric, **self._span()})
@@ -157,7 +159,7 @@ def check(prometheus, name, dashboard, counts):
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if target.get("exemplar"):
-                counts.exemplars += prometheus.exemplars(substituted(target["expr"], groups[0][0]))
+                counts.exemplars += len(prometheus.exemplars(substituted(target["expr"], groups[0][0])))
     return faults
 
 
@@ -179,6 +181,24 @@ def check_rules(prometheus):
         recorded = rule["type"] != "recording" or judged(prometheus, rule["name"], False, Counts()) is None
         if rule["health"] != "ok" or not recorded:
             faults.append(f"rule {rule['name']}: {rule['health']} {rule.get('lastError', 'recorded nothing finite')}")
+    return faults
+
+
+def check_traces(prometheus, sink):
+    """What is wrong with exemplars and traces: each histogram that has any must lead to a trace that was exported."""
+    faults = []
+    for histogram in ("windtunnel_wait_seconds_bucket", "windtunnel_rtt_seconds_bucket"):
+        found = prometheus.exemplars(histogram)
+        lost = {trace for trace in found if not sink.has(trace)}
+        if not found:
+            faults.append(f"traces: {histogram} has no exemplar")
+        if lost:
+            faults.append(f"traces: {len(lost)} exemplars of {histogram} lead to no trace, such as {min(lost)}")
+    exported = prometheus.values('windtunnel_spans_total{result="exported"}')
+    if not any(value > 0 for values in exported for value in values):
+        faults.append("traces: no span was exported")
+    if sink.has("00" * 15 + "01"):
+        faults.append("traces: the sink has what nobody sent")
     return faults
 
 

@@ -4,6 +4,7 @@ use crate::backend::{BackendUrl, Ports};
 use crate::experiment::Overrides;
 use crate::experiment::file::Mode;
 use crate::publish::Moment;
+use crate::serve::HostName;
 use crate::traces::{Collector, DEFAULT_SHARE};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use faults::EngineChoice;
@@ -350,7 +351,7 @@ pub struct ProxyArgs {
                         interrupted; the run under way is stopped and its faults are healed."
 )]
 pub struct ServeArgs {
-    /// Where to listen. On loopback, only requests for this machine's own names are answered
+    /// Where to listen. On loopback, the API answers only requests for this machine's own names
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9464")]
     pub listen: SocketAddr,
     /// The folder of experiments; no file outside of it is read
@@ -377,6 +378,11 @@ pub struct ServeArgs {
     /// variable EXPERIMENT; without it, wait to be asked
     #[arg(long, value_name = "NAME")]
     pub start: Option<String>,
+    /// A host that requests to the API may be for, beside this machine's own names on loopback; may be
+    /// repeated. Default: those in the environment variable ALLOWED_HOSTS, with commas between; without
+    /// them, any, unless it listens on loopback
+    #[arg(long = "allowed-host", value_name = "NAME")]
+    pub allowed_hosts: Vec<HostName>,
 }
 
 /// Arguments of `healthcheck`.

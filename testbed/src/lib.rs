@@ -42,6 +42,7 @@ pub mod watch {
     pub mod regime;
     pub mod series;
     pub mod serve;
+    pub mod server;
     pub mod spans;
     pub mod store;
     #[cfg(feature = "traces")]

@@ -21,7 +21,7 @@ use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
 use testbed::serve::wire::Order;
-use testbed::serve::{ServeCommand, ServeCommandError, run_serve};
+use testbed::serve::{HostName, ServeCommand, ServeCommandError, run_serve};
 use testbed::sweep::{SweepCommand, SweepError, sweep};
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
 use testbed::verify::{VerifyError, verify};
@@ -36,6 +36,8 @@ const USAGE: u8 = 2;
 const INVALID: u8 = 3;
 /// What was recorded before is not what is recorded now.
 const REGRESSION: u8 = 98;
+/// The environment variable with the hosts that requests to a server may be for.
+const ALLOWED_HOSTS: &str = "ALLOWED_HOSTS";
 /// More of a file than this is not read: the parser refuses files of 1 MiB.
 const READ_AT_MOST: u64 = 2 << 20;
 
@@ -202,6 +204,7 @@ fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         backend: backend_url(args.backend)?,
         traces: trace_options(args.traces, args.trace_share),
         start: start.filter(|name| !name.is_empty()),
+        allowed_hosts: allowed_hosts(args.allowed_hosts)?,
     };
     run_serve(&command, &interrupt).map_err(|error| match error {
         ServeCommandError::Invalid(report) => {
@@ -211,6 +214,17 @@ fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         _ => Failure(BROKEN, format!("error: {error}")),
     })?;
     Ok(interrupted(&interrupt))
+}
+
+/// Those of the command line, or else of the environment.
+fn allowed_hosts(told: Vec<HostName>) -> Result<Vec<HostName>, Failure> {
+    let variable = std::env::var(ALLOWED_HOSTS).unwrap_or_default();
+    if !told.is_empty() || variable.is_empty() {
+        return Ok(told);
+    }
+    let named = variable.split(',').map(|name| name.trim().parse());
+    let wrong = |cure| Failure(USAGE, format!("error: {ALLOWED_HOSTS} is {variable}: {cure}"));
+    named.collect::<Result<_, _>>().map_err(wrong)
 }
 
 fn check_command(args: &CheckArgs) -> Result<u8, Failure> {

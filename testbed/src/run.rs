@@ -23,6 +23,7 @@ use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
+use crate::watch::server::ServerMetrics;
 use crate::watch::view::View;
 use crate::watch::waits::WaitLog;
 use faults::EngineChoice;
@@ -154,7 +155,9 @@ pub fn run(
     let mut traces = prepared.trace(plan, options.traces.as_ref(), &prometheus)?;
     let live = plan.mode == Mode::Live;
     let view = (!options.quiet).then(|| View::new(live, &labels.arms, plan.length()));
-    let history = server.is_some().then(|| History::new(info(&plan.name, plan, &prepared.run_dir)));
+    let history = server
+        .is_some()
+        .then(|| History::new(info(&plan.name, plan, &prepared.run_dir), ServerMetrics::default()));
     if let Some(history) = &history {
         stage.show(prepared.run_dir.path().to_owned(), history.clone());
     }

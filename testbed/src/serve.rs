@@ -25,9 +25,11 @@ use crate::traces::TraceOptions;
 use crate::watch::current::{Current, Shown};
 use crate::watch::exemplars::Exemplars;
 use crate::watch::prometheus::idle;
+use crate::watch::server::ServerMetrics;
 use api::{Shared, routes};
 use catalogue::{Catalogue, Found, Unfound};
 use faults::EngineChoice;
+pub use host::HostName;
 use host::Hosts;
 use runs::{How, Runs};
 use std::io::{self, Write};
@@ -66,6 +68,9 @@ pub struct ServeCommand {
     pub traces: Option<TraceOptions>,
     /// An experiment to run at once.
     pub start: Option<String>,
+    /// The names of hosts that requests to the API may be for, beside those of loopback; if there are none
+    /// and it listens elsewhere, any may.
+    pub allowed_hosts: Vec<HostName>,
 }
 
 /// Why a server does not run.
@@ -106,7 +111,9 @@ pub enum ServeCommandError {
 /// cannot be run.
 pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), ServeCommandError> {
     let exemplars = Exemplars::default();
-    let current = Current::from(Shown { registry: idle(), exemplars });
+    let (registry, metrics) = (idle(), ServerMetrics::default());
+    metrics.show_in(&registry);
+    let current = Current::from(Shown { registry, exemplars });
     let how = How {
         out: command.out.clone(),
         faults: command.faults.clone(),
@@ -114,7 +121,7 @@ pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), Se
         traces: command.traces.clone(),
     };
     let stage = Stage::lasting();
-    let runs = Runs::new(how, current.clone(), stage.clone());
+    let runs = Runs::new(how, (current.clone(), stage.clone()), metrics.clone());
     let catalogue = Catalogue::new(&command.experiments);
     let first = command.start.as_deref().map(|name| planned(&catalogue, name)).transpose()?;
     // One thread: what is served is little, and a live run needs the others.
@@ -125,8 +132,9 @@ pub fn run_serve(command: &ServeCommand, interrupt: &Interrupt) -> Result<(), Se
         .build()?;
     let listener = listen(command.listen, &runtime)?;
     let addr = listener.local_addr()?;
-    let shared = Shared { catalogue, out: command.out.clone(), runs: runs.clone() };
-    let router = routes(Arc::new(shared), (current, stage), Hosts::of(addr));
+    let shared = Shared { catalogue, out: command.out.clone(), runs: runs.clone(), metrics };
+    let hosts = Hosts::of(addr, &command.allowed_hosts);
+    let router = routes(Arc::new(shared), (current, stage), hosts);
     runtime.spawn(socket::accept(listener, router));
     introduce(&mut io::stdout(), addr)?;
     if let Some((found, plan)) = first {

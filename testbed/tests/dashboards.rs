@@ -14,8 +14,12 @@ use testbed::watch::names::{ALL, Kind, Metric};
 /// What Prometheus puts on every series, and what a histogram has beside its own labels.
 const OF_THE_SCRAPE: [&str; 2] = ["job", "instance"];
 const OF_A_HISTOGRAM: [&str; 3] = ["_bucket", "_sum", "_count"];
-/// What others tell of: Prometheus, the process, and Toxiproxy.
-const FOREIGN: [&str; 3] = ["scrape_", "process_", "toxiproxy_"];
+/// What others tell of: Prometheus and the process.
+const FOREIGN: [&str; 2] = ["scrape_", "process_"];
+/// The labels of what a Toxiproxy tells of its proxies, by either of the names that are asked for.
+const OF_TOXIPROXY: [&str; 4] = ["direction", "listener", "proxy", "upstream"];
+const BYTES_OF_TOXIPROXY: [&str; 2] =
+    ["toxiproxy_proxy_received_bytes_total", "toxiproxy_proxy_sent_bytes_total"];
 /// What Grafana may fill in where an arm is asked for.
 const CHOSEN: [&str; 2] = ["$arm", "$reference"];
 
@@ -117,7 +121,9 @@ fn metric(name: &str) -> Option<&'static Metric> {
 }
 
 fn foreign(name: &str) -> bool {
-    name == "up" || FOREIGN.iter().any(|prefix| name.starts_with(prefix))
+    name == "up"
+        || BYTES_OF_TOXIPROXY.contains(&name)
+        || FOREIGN.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The expressions that an expression is made of.
@@ -162,10 +168,12 @@ fn all_used(expression: &Expr) -> Vec<Used> {
     within(expression).into_iter().filter_map(selector).map(used).collect()
 }
 
-/// The labels that the series of a selector have. Of what others tell only the scrape's are sure.
+/// The labels that the series of a selector have. Of what the process and Prometheus tell only the scrape's are sure.
 fn labels_of_series(selector: &VectorSelector) -> Labels {
     let used = used(selector);
     let own = used.metric.map_or(&[][..], |metric| metric.labels);
+    let toxiproxy = BYTES_OF_TOXIPROXY.contains(&used.name.as_str());
+    let own = if toxiproxy { &OF_TOXIPROXY } else { own };
     let bucket = used.name.ends_with("_bucket").then_some("le");
     own.iter().copied().chain(bucket).chain(OF_THE_SCRAPE).map(str::to_owned).collect()
 }
@@ -300,11 +308,16 @@ fn the_checks_see_what_they_are_to_see() {
         [Some("windtunnel_wait_seconds")]
     );
     assert_eq!(names("windtunnel_wait_seconds + windtunnel_regime_sum"), [None, None]);
+    assert!(
+        foreign("toxiproxy_proxy_sent_bytes_total") && !foreign("toxiproxy_proxy_send_bytes_total")
+    );
     let labels =
         |text: &str| -> Vec<_> { labels(&parse(&query(text)).unwrap()).into_iter().collect() };
     assert_eq!(labels("1 / windtunnel_regime"), ["arm", "instance", "job", "regime"]);
     assert_eq!(labels("topk(2, sum by (arm) (windtunnel_regime))"), ["arm"]);
     assert_eq!(labels("sum without (job, arm) (windtunnel_waiting_requests)"), ["instance"]);
     assert!(labels("sum(windtunnel_regime)").is_empty());
+    let of_toxiproxy = ["direction", "instance", "job", "listener", "proxy", "upstream"];
+    assert_eq!(labels("toxiproxy_proxy_sent_bytes_total"), of_toxiproxy);
     assert_eq!(shown("{{arm}} at {{le}}"), ["arm", "le"]);
 }

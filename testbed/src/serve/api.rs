@@ -11,14 +11,15 @@ use crate::experiment::Overrides;
 use crate::page::{self, Stage};
 use crate::watch::current::Current;
 use crate::watch::serve::metrics_route;
+use crate::watch::server::ServerMetrics;
 use axum::Json;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
+use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Serialize;
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     pub(super) catalogue: Catalogue,
     pub(super) out: PathBuf,
     pub(super) runs: Runs,
+    pub(super) metrics: ServerMetrics,
 }
 
 type Answered = Result<Response, Refusal>;
@@ -63,13 +65,14 @@ pub(super) fn routes(
     (current, stage): (Current, Stage),
     hosts: Hosts,
 ) -> Router {
+    let metrics = shared.metrics.clone();
     let api = Router::new()
         .route("/api/experiments", get(experiments))
         .route("/api/experiments/{*name}", get(experiment))
         .route("/api/runs", get(runs).post(start))
         .route("/api/runs/{id}", get(run).delete(stop))
         .route("/api/runs/{id}/events", get(events))
-        .layer(from_fn_with_state(hosts, own_clients));
+        .layer(from_fn_with_state(hosts.clone(), own_clients));
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
@@ -79,6 +82,16 @@ pub(super) fn routes(
         .with_state(shared)
         .merge(metrics_route(current))
         .merge(page::routes(stage, hosts, INDEX))
+        .layer(from_fn_with_state(metrics, counted))
+}
+
+/// Counts what is answered, refusals too. Paths are as the routes have them, so they are few.
+async fn counted(State(metrics): State<ServerMetrics>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("other", MatchedPath::as_str);
+    metrics.request(route, response.status().as_u16());
+    response
 }
 
 async fn unknown(uri: Uri) -> Refusal {
@@ -115,12 +128,20 @@ async fn runs(State(shared): Server) -> Json<All> {
 }
 
 async fn start(State(shared): Server, request: Request) -> Answered {
-    let order = order(request).await?;
-    let run = blocking(move || shared.start(&order)).await??;
-    let info = run.info();
+    let metrics = shared.metrics.clone();
+    let started = started(shared, request).await;
+    if started.is_err() {
+        metrics.run_refused();
+    }
+    let info = started?.info();
     let path = format!("/api/runs/{}", info.id);
     let body = Started { events: format!("{path}/events"), path: path.clone(), info };
     Ok((StatusCode::CREATED, [(LOCATION, path)], Json(body)).into_response())
+}
+
+async fn started(shared: Arc<Shared>, request: Request) -> Result<Run, Refusal> {
+    let order = order(request).await?;
+    blocking(move || shared.start(&order)).await?
 }
 
 async fn run(State(shared): Server, id: Named) -> Answered {

@@ -3,6 +3,7 @@
 
 use super::wire::{End, Message, RunInfo};
 use crate::page::Past;
+use crate::watch::server::ServerMetrics;
 use hyper::body::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +40,7 @@ struct Log {
     bytes_max: usize,
     readers: BTreeMap<u64, Place>,
     next_reader: u64,
+    metrics: ServerMetrics,
 }
 
 /// Where a reader is, counted in messages of the run.
@@ -49,14 +51,14 @@ struct Place {
 }
 
 impl History {
-    pub(crate) fn new(info: RunInfo) -> Self {
-        Self::with_room(info, KEPT_BYTES)
+    pub(crate) fn new(info: RunInfo, metrics: ServerMetrics) -> Self {
+        Self::with_room(info, KEPT_BYTES, metrics)
     }
 
-    fn with_room(info: RunInfo, bytes_max: usize) -> Self {
+    fn with_room(info: RunInfo, bytes_max: usize, metrics: ServerMetrics) -> Self {
         let (kept, readers) = (VecDeque::new(), BTreeMap::new());
         let past = Past::default();
-        let log = Log { info, past, kept, bytes: 0, bytes_max, readers, next_reader: 0 };
+        let log = Log { info, past, kept, bytes: 0, bytes_max, readers, next_reader: 0, metrics };
         Self { log: Arc::new(Mutex::new(log)) }
     }
 
@@ -163,7 +165,9 @@ impl Log {
     fn let_go(&mut self) {
         let (oldest, before) = (self.info.forgotten, self.readers.len());
         self.readers.retain(|_, place| place.next >= oldest);
-        self.info.readers_dropped += (before - self.readers.len()) as u64;
+        let dropped = (before - self.readers.len()) as u64;
+        self.info.readers_dropped += dropped;
+        self.metrics.readers_dropped(dropped);
     }
 }
 
@@ -183,7 +187,8 @@ mod tests {
 
     /// A history with room for so many phases.
     fn history(phases: usize) -> History {
-        History::with_room(example(), phases * phase(0).frame().len())
+        let room = phases * phase(0).frame().len();
+        History::with_room(example(), room, ServerMetrics::default())
     }
 
     fn end() -> End {
@@ -235,7 +240,7 @@ mod tests {
 
     #[test]
     fn one_message_is_kept_however_long_it_is() {
-        let history = History::with_room(example(), 1);
+        let history = History::with_room(example(), 1, ServerMetrics::default());
         (0..2).for_each(|number| history.tell(&phase(number)));
         assert_eq!(read(&mut history.reader().unwrap()), "run phase.");
     }

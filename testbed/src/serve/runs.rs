@@ -15,6 +15,7 @@ use crate::say;
 use crate::traces::{TraceOptions, Traces};
 use crate::watch::current::{Current, Shown};
 use crate::watch::prometheus::{ArmLabel, Prometheus};
+use crate::watch::server::ServerMetrics;
 use faults::EngineChoice;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -34,6 +35,7 @@ pub(super) struct Runs {
     how: How,
     current: Current,
     stage: Stage,
+    metrics: ServerMetrics,
     table: Arc<Mutex<Table>>,
 }
 
@@ -88,8 +90,12 @@ struct Table {
 }
 
 impl Runs {
-    pub(super) fn new(how: How, current: Current, stage: Stage) -> Self {
-        Self { how, current, stage, table: Arc::default() }
+    pub(super) fn new(
+        how: How,
+        (current, stage): (Current, Stage),
+        metrics: ServerMetrics,
+    ) -> Self {
+        Self { how, current, stage, metrics, table: Arc::default() }
     }
 
     /// Starts a run of `plan`, the experiment called `experiment` whose file reads `text`.
@@ -112,11 +118,12 @@ impl Runs {
         let engine = FaultEngine::choose(&plan, &self.how.faults).map_err(RunError::from)?;
         let made = (engine, self.how.backend.clone());
         let mut prepared = Prepared::new(&plan, text, made, &self.how.out)?;
-        let run = Run::new(experiment, &plan, &prepared.run_dir);
+        let run = Run::new(experiment, &plan, &prepared.run_dir, &self.metrics);
         let prometheus = Prometheus::new(&labels(&plan));
         let traces = prepared.trace(&plan, self.how.traces.as_ref(), &prometheus);
         let traces = traces.map_err(RunError::from)?;
         let (registry, exemplars) = (prometheus.registry(), prometheus.exemplars());
+        self.metrics.show_in(&registry);
         self.current.show(Shown { registry, exemplars });
         self.stage.show(prepared.run_dir.path().to_owned(), run.history.clone());
         let (runs, its) = (self.clone(), run.clone());
@@ -179,6 +186,7 @@ impl Runs {
         if let Err(error) = write_report(prepared.run_dir.path()) {
             say::err(&format!("there is no report: {error}"));
         }
+        self.metrics.run_ended(verdict(ran.as_ref().ok()));
         let end = match ran {
             Ok(Ok(finished)) => End::of(plan, &finished),
             Ok(Err(error)) => End::broken(error.to_string()),
@@ -196,10 +204,10 @@ impl Runs {
 }
 
 impl Run {
-    fn new(experiment: &str, plan: &Plan, run_dir: &RunDir) -> Self {
+    fn new(experiment: &str, plan: &Plan, run_dir: &RunDir, metrics: &ServerMetrics) -> Self {
         let info = info(experiment, plan, run_dir);
         let (id, interrupt) = (info.id.clone(), Interrupt::default());
-        Self { id, history: History::new(info), interrupt }
+        Self { id, history: History::new(info, metrics.clone()), interrupt }
     }
 
     /// The run as it is.
@@ -267,6 +275,15 @@ pub(crate) fn info(experiment: &str, plan: &Plan, run_dir: &RunDir) -> RunInfo {
         readers_dropped: 0,
         verdict: None,
         error: None,
+    }
+}
+
+/// The verdict of a run, or why it has none; of one that panicked there is nothing.
+fn verdict(ran: Option<&Result<Finished, RunError>>) -> &'static str {
+    match ran {
+        Some(Ok(Finished { outcome: Outcome::Judged(verdict), .. })) => verdict.class.name(),
+        Some(Ok(Finished { outcome: Outcome::Interrupted(_), .. })) => "interrupted",
+        Some(Err(_)) | None => "broken",
     }
 }
 

@@ -180,6 +180,14 @@ metrics! {
 
     SPANS: Counter "windtunnel_spans_total" ["result"]
         "Spans of traces; result is ended, and each of those is exported, failed, dropped, or on its way.";
+    SERVER_RUNS: Counter "windtunnel_server_runs_total" ["verdict"]
+        "Runs of this server that are over; verdict is pass, fail, inconclusive, interrupted or broken.";
+    SERVER_REFUSED: Counter "windtunnel_server_refused_runs_total" []
+        "Orders for runs that were refused.";
+    SERVER_READERS: Counter "windtunnel_server_readers_dropped_total" []
+        "Readers of runs that were too slow and were let go.";
+    SERVER_REQUESTS: Counter "windtunnel_server_requests_total" ["route", "status"]
+        "HTTP requests by route, other for what is none, and class of their status, such as 2xx.";
     RUNTIME_LAG: HistogramFromZero "windtunnel_runtime_lag_seconds" []
         "How late the testbed's own runtime runs a task that is ready (live); the machine's part in all times.";
 }

@@ -79,7 +79,9 @@ impl MetricsServer {
         let (running, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("metrics".into())
-            .spawn(move || serve(runtime, listener, routes(shown, stage, Hosts::of(addr)), stopped))
+            .spawn(move || {
+                serve(runtime, listener, routes(shown, stage, Hosts::of(addr, &[])), stopped)
+            })
             .map_err(Start)?;
         Ok(Self { addr, running: Some(running), thread: Some(thread) })
     }

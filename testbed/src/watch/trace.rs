@@ -1,4 +1,4 @@
-//! Traces of single requests, chosen when they have ended, and of the run as a whole.
+//! Traces of single requests and waits for tokens, chosen when they have ended, and of the run as a whole.
 //!
 //! An end's event tells all that spans need, so that nothing is kept of requests under way and nothing is
 //! made of those that are not chosen.
@@ -10,17 +10,18 @@ mod report;
 mod request;
 mod retime;
 mod run_spans;
+mod wait;
 
 pub use report::Report;
 
 use super::exemplars::Exemplars;
-use super::names;
+use super::names::{self, Metric};
 use super::prometheus::Prometheus;
 use super::spans::SpanLedger;
 use crate::experiment::plan::{ArmPlan, Plan};
 use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions};
-use choose::{Choice, Chooser, How};
+use choose::{Chooser, How};
 use ids::{NextIds, context};
 use opentelemetry::StringValue;
 use opentelemetry::trace::TracerProvider as _;
@@ -34,6 +35,7 @@ use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::{Arm, Arrival};
 use testbed_core::time::{Nanos, Time};
+use wait::{Asks, OverWait};
 
 /// Makes the traces of one run.
 #[derive(Debug)]
@@ -58,6 +60,8 @@ struct TracedArm {
     name: StringValue,
     classes: Vec<StringValue>,
     chooser: Chooser,
+    /// Of an arm with a limiter.
+    asks: Asks,
 }
 
 /// A request that is over.
@@ -126,17 +130,11 @@ impl Tracer {
 
     fn over(&mut self, over: Over<'_>) {
         let Over { arm, arrival, how, waited, call } = over;
-        let ids = self.ids.attempt(arm, arrival.attempt());
+        let attempt = arrival.attempt();
+        let ids = self.ids.attempt(arm, attempt);
         let traced = &mut self.arms[arm.index()];
-        self.tally.ended += 1;
-        let why = match traced.chooser.ended(self.now, &arrival, how, waited, ids.rank()) {
-            Choice::No => return,
-            Choice::TooMany => {
-                self.tally.passed_over += 1;
-                return;
-            }
-            Choice::Yes(why) => why,
-        };
+        let choice = traced.chooser.ended(self.now, attempt, how, waited, ids.rank());
+        let Some(why) = self.tally.ended(choice) else { return };
         let class = traced.classes.get(usize::from(arrival.class.0)).cloned();
         let arm = traced.name.clone();
         let end = call.as_ref().map_or(self.now, |call| call.sample.end);
@@ -145,10 +143,7 @@ impl Tracer {
 
     /// Makes the trace if there is room for all of it.
     fn tell(&mut self, told: &Told<'_>, waited: Nanos) {
-        self.tally.chosen += 1;
-        let spans = told.spans();
-        if self.ledger.counts().under_way() + spans > ROOM_FOR_REQUESTS {
-            self.ledger.take_in(spans, 0);
+        if !self.has_room(told.spans()) {
             return;
         }
         self.maker.make(told);
@@ -157,15 +152,25 @@ impl Tracer {
         }
     }
 
+    /// Whether so many spans can be made; if not, they count as dropped.
+    fn has_room(&self, spans: u64) -> bool {
+        let room = self.ledger.counts().under_way() + spans <= ROOM_FOR_REQUESTS;
+        if !room {
+            self.ledger.take_in(spans, 0);
+        }
+        room
+    }
+
     /// The request stands for others of its buckets.
     fn point_out(&self, told: &Told<'_>, waited: Nanos, call: &Call<'_>) {
         let (arm, trace) = (told.arm.as_str(), told.ids.trace);
+        self.exemplar(&names::WAIT, &[arm], waited, trace);
+        self.exemplar(&names::RTT, &[arm, told.how.name()], call.sample.rtt(), trace);
+    }
+
+    fn exemplar(&self, metric: &Metric, labels: &[&str], length: Nanos, trace: u128) {
         let now = unix_seconds(&self.maker.origin, self.now);
-        let record = |metric, labels: &[&str], length: Nanos| {
-            self.exemplars.record(metric, labels, length.as_secs_f64(), trace, now);
-        };
-        record(&names::WAIT, &[arm], waited);
-        record(&names::RTT, &[arm, told.how.name()], call.sample.rtt());
+        self.exemplars.record(metric, labels, length.as_secs_f64(), trace, now);
     }
 }
 
@@ -176,6 +181,7 @@ impl TracedArm {
             name: arm.name.clone().into(),
             classes: classes.keys().map(|class| class.clone().into()).collect(),
             chooser: Chooser::new(share),
+            asks: Asks::default(),
         }
     }
 }
@@ -186,7 +192,7 @@ impl Observer for Tracer {
         self.now = now;
         match *event {
             Event::Arrived { arm, ref arrival, .. } => {
-                self.arms[arm.index()].chooser.arrived(arrival);
+                self.arms[arm.index()].chooser.arrived(arrival.attempt());
             }
             Event::Rejected { arm, arrival } => {
                 let (how, waited) = (How::Rejected, Nanos::ZERO);
@@ -202,17 +208,19 @@ impl Observer for Tracer {
                 let call = Some(Call { sample, served, hit, again });
                 self.over(Over { arm, arrival, how, waited, call });
             }
+            Event::Asked { arm, ref wait, .. } => self.asked(arm, wait),
+            Event::WaitEnded { arm, ref wait, end, overtook, waiting, .. } => {
+                self.waited(&OverWait { arm, wait, end, overtook, waiting });
+            }
             Event::Phase { name, .. } => self.run.phase(now, name),
             Event::Fault { index, name, on } => {
                 self.switched(index);
                 self.run.fault(now, name, on);
             }
             Event::End => self.run.end(now),
-            // The end of a request tells of its admission, and downloads have no traces.
+            // The end of a request tells of its admission.
             Event::Admitted { .. }
             | Event::Updated { .. }
-            | Event::Asked { .. }
-            | Event::WaitEnded { .. }
             | Event::Transfer { .. }
             | Event::Limiter { .. }
             | Event::InputDone { .. }

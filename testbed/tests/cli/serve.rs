@@ -254,6 +254,33 @@ fn metrics_and_health_are_for_every_host_and_the_api_for_its_own() {
 }
 
 #[test]
+fn a_server_can_be_told_by_which_names_it_is_reached() {
+    let scratch = scratch();
+    let start = |args: &[&str], allowed| {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+        Running::start_with(scratch.path(), &args, Stdio::null(), &[("ALLOWED_HOSTS", allowed)])
+    };
+    // The client by hand says that its host is `test`.
+    for (args, allowed, status) in [
+        (&["--allowed-host", "other", "--allowed-host", "test"][..], "", 200),
+        (&[], "other, test", 200),
+        (&["--allowed-host", "other"], "test", 403),
+        (&[], "other", 403),
+        (&[], "", 403),
+    ] {
+        let running = start(args, allowed);
+        let addr = address(|| text(&running.stdout), INTRODUCTION);
+        let answer = request(addr, "GET", "/api/experiments", "").unwrap();
+        assert_eq!(answer.status, status, "{args:?} {allowed}: {}", answer.body);
+    }
+    for (args, allowed) in [(&["--allowed-host", "test:9464"][..], ""), (&[], "test,http://test")] {
+        let finished = start(args, allowed).ends_within(HUNG);
+        assert_eq!(finished.code, 2, "{args:?} {allowed}: {}", finished.stderr);
+        assert!(finished.stderr.contains("without a port"), "{}", finished.stderr);
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_is_1_and_the_cure_is_named() {
     let scratch = scratch();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,6 +1,8 @@
 //! Traces, as a collector gets them, and what happens without one.
 
 mod collector;
+mod downloads;
+mod served;
 
 use crate::machine;
 use crate::support::http::send;
@@ -11,6 +13,7 @@ use collector::{Collector, Manner};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
 use testbed::trace_ids::{CALL_SPAN, Ids, TraceIds};
@@ -51,15 +54,20 @@ struct Said {
 
 impl Said {
     fn of(finished: &Finished) -> Self {
-        let line = finished.stderr.lines().find(|line| line.starts_with("traces: "));
-        let line = line.unwrap_or_else(|| panic!("no word of traces: {}", finished.stderr));
+        let said = finished.stderr.lines().find_map(Self::of_line);
+        said.unwrap_or_else(|| panic!("no word of traces: {}", finished.stderr))
+    }
+
+    /// What a line says, if it is the one.
+    fn of_line(line: &str) -> Option<Self> {
+        let line = line.strip_prefix("traces: ").filter(|line| line.contains("spans ended"))?;
         let words = line.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
         let numbers: Vec<u64> = words.take(6).map(|word| word.parse().unwrap()).collect();
         let [chosen, requests, ended, exported, failed, dropped] = numbers[..] else {
             panic!("{line}");
         };
         assert_eq!(ended, exported + failed + dropped, "{line}");
-        Self { chosen, requests, ended, exported, failed, dropped }
+        Some(Self { chosen, requests, ended, exported, failed, dropped })
     }
 }
 
@@ -133,6 +141,16 @@ impl collector::Span {
     }
 }
 
+/// The traces that stand for values of series whose lines begin like this.
+fn exemplars(addr: SocketAddr, beginning: &str) -> Option<BTreeSet<u128>> {
+    let ask = "GET /metrics HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\
+               accept: application/openmetrics-text;version=1.0.0\r\n\r\n";
+    let text = send(addr, ask)?.body;
+    let lines = text.lines().filter(|line| line.starts_with(beginning));
+    let ids = lines.filter_map(|line| line.split("trace_id=\"").nth(1)?.get(..32));
+    Some(ids.map(|id| u128::from_str_radix(id, 16).unwrap()).collect())
+}
+
 #[test]
 fn every_exemplar_leads_to_a_trace() {
     let _machine = machine();
@@ -141,16 +159,9 @@ fn every_exemplar_leads_to_a_trace() {
     let (url, listen) = (collector.url(), ["--listen", "127.0.0.1:0"]);
     let running = scratch.start(&[&["run", "mixed.yaml", "--traces", &url][..], &listen].concat());
     let addr = running.metrics_addr();
-    let ask = "GET /metrics HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\
-               accept: application/openmetrics-text;version=1.0.0\r\n\r\n";
     let pointed_out = eventually(HUNG, "waits and round trips with exemplars", || {
-        let text = send(addr, ask)?.body;
-        let of = |name: &str| -> BTreeSet<u128> {
-            let lines = text.lines().filter(|line| line.starts_with(name));
-            let ids = lines.filter_map(|line| line.split("trace_id=\"").nth(1)?.get(..32));
-            ids.map(|id| u128::from_str_radix(id, 16).unwrap()).collect()
-        };
-        let (waits, calls) = (of("windtunnel_wait_seconds"), of("windtunnel_rtt_seconds"));
+        let waits = exemplars(addr, "windtunnel_wait_seconds")?;
+        let calls = exemplars(addr, "windtunnel_rtt_seconds")?;
         let both = !waits.is_empty() && !calls.is_empty();
         both.then(|| waits.union(&calls).copied().collect::<BTreeSet<_>>())
     });

@@ -1,3 +1,5 @@
+mod metrics;
+
 use super::super::runs::How;
 use super::super::wire::{Message, State as RunState};
 use super::*;
@@ -66,14 +68,16 @@ impl Bench {
         std::os::unix::fs::symlink("../secret.yaml", folder.join("outside.yaml")).unwrap();
         let out = dir.path().join(out);
         let exemplars = Exemplars::default();
-        let current = Current::from(Shown { registry: idle(), exemplars });
+        let (registry, metrics) = (idle(), ServerMetrics::default());
+        metrics.show_in(&registry);
+        let current = Current::from(Shown { registry, exemplars });
         let (faults, backend) = (EngineChoice::Embedded, None);
         let how = How { out: out.clone(), faults, backend, traces: None };
-        let runs = Runs::new(how, current.clone(), Stage::default());
+        let runs = Runs::new(how, (current.clone(), Stage::default()), metrics.clone());
         let catalogue = Catalogue::new(&dir.path().join(experiments));
-        let shared = Arc::new(Shared { catalogue, out, runs });
-        let routes =
-            routes(Arc::clone(&shared), (current.clone(), Stage::default()), Hosts::Loopback);
+        let shared = Arc::new(Shared { catalogue, out, runs, metrics });
+        let loopback = Hosts::of("127.0.0.1:9464".parse().unwrap(), &[]);
+        let routes = routes(Arc::clone(&shared), (current.clone(), Stage::default()), loopback);
         Self { dir, shared, current, routes: TowerToHyperService::new(routes) }
     }
 

@@ -4,6 +4,7 @@ mod limiter;
 mod runs;
 
 use super::*;
+use crate::watch::server::ServerMetrics;
 use testbed_clock::unix_now;
 use testbed_core::admission::Admission;
 use testbed_core::control::{ControllerConfig, Update};
@@ -347,6 +348,11 @@ fn every_name_is_used_with_its_type_and_help() {
     vitals.push("baseline_rtt", 1.0);
     let stocks = [None, None, Some(Stock::default())];
     let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens: Some(0.0), stocks: &stocks };
+    let registry = Registry::new();
+    let server = ServerMetrics::default();
+    server.request("/metrics", 200);
+    server.show_in(&registry);
+    let of_a_server = render(&registry);
     let text = text_after(&[
         Event::Phase { index: 0, name: "healthy" },
         updated(1.0, 1.0, "start", &vitals),
@@ -355,7 +361,7 @@ fn every_name_is_used_with_its_type_and_help() {
         Event::Injected { arm: ARM, name: "held", counts: Counts::default() },
         Event::Fed { arm: ARM, lag: Nanos::ZERO },
         Event::Runtime { lag: Nanos::ZERO },
-    ]);
+    ]) + &of_a_server;
     for metric in names::ALL {
         let (name, help, kind) = (metric.name, metric.help, metric.kind.name());
         assert_lines(&text, &format!("# HELP {name} {help}\n# TYPE {name} {kind}"));

@@ -1,18 +1,20 @@
-//! Which requests get a trace. It is decided when they have ended, so that what went wrong is known.
+//! Which requests and waits for tokens get a trace. It is decided when they have ended, so that what went
+//! wrong is known.
 
 use std::collections::BTreeSet;
-use testbed_core::request::{Arrival, Attempt, Outcome};
+use testbed_core::request::{Attempt, Outcome};
 use testbed_core::time::{Nanos, Time};
+use testbed_core::wait::WaitEnd;
 
-/// Who waited longer for admission is chosen.
+/// Who waited longer for admission is chosen, or for tokens beyond what a fair queue would have made of it.
 const LONG: Nanos = Nanos::from_millis(100);
-/// So many requests of each arm are chosen after each switch of a fault, the first to come.
+/// So many requests or asks of each arm are chosen after each switch of a fault, the first to come.
 const AFTER_EDGE: usize = 20;
 /// So many traces of an arm are made in a second of the run of what is remarkable, and as many of what is
 /// not: one cannot crowd out the other.
 const PER_SECOND: u32 = 100;
 
-/// How a request ended, or that it never began.
+/// How a request ended, or that it never began; or how a wait for tokens did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum How {
     /// Turned away because the queue was full.
@@ -21,6 +23,8 @@ pub(super) enum How {
     Abandoned,
     /// It was sent, and ended like this.
     Ended(Outcome),
+    /// It was a wait for tokens, and ended like this.
+    Waited(WaitEnd),
 }
 
 impl How {
@@ -30,6 +34,7 @@ impl How {
             Self::Rejected => "rejected",
             Self::Abandoned => "abandoned",
             Self::Ended(outcome) => outcome.name(),
+            Self::Waited(end) => end.name(),
         }
     }
 
@@ -37,7 +42,7 @@ impl How {
     pub(super) const fn is_bad(self) -> bool {
         match self {
             Self::Rejected => true,
-            Self::Abandoned => false,
+            Self::Abandoned | Self::Waited(_) => false,
             Self::Ended(outcome) => {
                 matches!(outcome, Outcome::Overload | Outcome::Error | Outcome::Timeout)
             }
@@ -45,13 +50,15 @@ impl How {
     }
 }
 
-/// Why a request was chosen.
+/// Why a request or a wait was chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Why {
     /// It went wrong.
     Bad,
     /// It waited long.
     Waited,
+    /// It waited for tokens when the run ended.
+    CutOff,
     /// A fault had just been switched when it came.
     Edge,
     /// It is one of the share of all.
@@ -63,13 +70,14 @@ impl Why {
         match self {
             Self::Bad => "went_wrong",
             Self::Waited => "waited",
+            Self::CutOff => "cut_off",
             Self::Edge => "fault_edge",
             Self::Share => "share",
         }
     }
 }
 
-/// What becomes of a request's trace.
+/// What becomes of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Choice {
     /// It is not wanted.
@@ -80,7 +88,7 @@ pub(super) enum Choice {
     Yes(Why),
 }
 
-/// Chooses among the requests of one arm.
+/// Chooses among the requests of one arm, or among the waits of its waiters.
 #[derive(Debug, Default)]
 pub(super) struct Chooser {
     share: f64,
@@ -109,26 +117,29 @@ impl Chooser {
         self.expected = AFTER_EDGE;
     }
 
-    /// A request came.
-    pub(super) fn arrived(&mut self, arrival: &Arrival) {
+    /// A request came, or an ask.
+    pub(super) fn arrived(&mut self, attempt: Attempt) {
         if self.expected > 0 {
             self.expected -= 1;
-            self.after_edge.insert(arrival.attempt());
+            self.after_edge.insert(attempt);
         }
     }
 
-    /// A request ended that waited so long; `rank` is that of its trace.
+    /// A request ended that waited so long, or a wait that was so much longer than a fair one; `rank` is
+    /// that of its trace.
     pub(super) fn ended(
         &mut self,
         now: Time,
-        arrival: &Arrival,
+        attempt: Attempt,
         how: How,
         waited: Nanos,
         rank: f64,
     ) -> Choice {
-        let edge = !self.after_edge.is_empty() && self.after_edge.remove(&arrival.attempt());
+        let edge = !self.after_edge.is_empty() && self.after_edge.remove(&attempt);
         let (why, budget) = if how.is_bad() {
             (Why::Bad, &mut self.remarkable)
+        } else if how == How::Waited(WaitEnd::CutOff) {
+            (Why::CutOff, &mut self.remarkable)
         } else if waited > LONG {
             (Why::Waited, &mut self.remarkable)
         } else if edge {
@@ -159,12 +170,12 @@ mod tests {
 
     const OK: How = How::Ended(Outcome::Success);
 
-    fn arrival(id: u64) -> Arrival {
-        Arrival::new(id, 0, Time::ZERO)
+    const fn attempt(request: u64) -> Attempt {
+        Attempt { request, number: 0 }
     }
 
     fn ended(chooser: &mut Chooser, id: u64, how: How, waited_ms: u64, rank: f64) -> Choice {
-        chooser.ended(Time::ZERO, &arrival(id), how, Nanos::from_millis(waited_ms), rank)
+        chooser.ended(Time::ZERO, attempt(id), how, Nanos::from_millis(waited_ms), rank)
     }
 
     #[test]
@@ -182,6 +193,10 @@ mod tests {
             (How::Ended(Outcome::Overload), 0, 0.5, Choice::Yes(Why::Bad)),
             (How::Ended(Outcome::Error), 0, 0.5, Choice::Yes(Why::Bad)),
             (How::Ended(Outcome::Cancelled), 0, 0.5, Choice::No),
+            (How::Waited(WaitEnd::Granted), 0, 0.5, Choice::No),
+            (How::Waited(WaitEnd::Granted), 101, 0.5, Choice::Yes(Why::Waited)),
+            (How::Waited(WaitEnd::Cancelled), 100, 0.009, Choice::Yes(Why::Share)),
+            (How::Waited(WaitEnd::CutOff), 0, 0.5, Choice::Yes(Why::CutOff)),
         ] {
             assert_eq!(ended(&mut chooser, 0, how, waited_ms, rank), choice, "{how:?} {waited_ms}");
         }
@@ -190,10 +205,10 @@ mod tests {
     #[test]
     fn the_first_to_come_after_an_edge_are_chosen_in_whatever_order_they_end() {
         let mut chooser = Chooser::new(0.0);
-        chooser.arrived(&arrival(0));
+        chooser.arrived(attempt(0));
         chooser.edge();
         let last = AFTER_EDGE as u64;
-        (1..=last + 5).for_each(|id| chooser.arrived(&arrival(id)));
+        (1..=last + 5).for_each(|id| chooser.arrived(attempt(id)));
         for (id, choice) in [
             (last + 1, Choice::No),
             (last, Choice::Yes(Why::Edge)),
@@ -210,7 +225,7 @@ mod tests {
         let mut chooser = Chooser::new(0.5);
         let mut at = |ms, how| {
             let now = Time::ZERO.after(Nanos::from_millis(ms));
-            chooser.ended(now, &arrival(0), how, Nanos::ZERO, 0.0)
+            chooser.ended(now, attempt(0), how, Nanos::ZERO, 0.0)
         };
         for _ in 0..PER_SECOND {
             assert_eq!(at(0, How::Rejected), Choice::Yes(Why::Bad));

@@ -116,19 +116,34 @@ impl Maker {
         self.close(told, (BACKEND, Some(RPC)), span, end);
     }
 
-    fn span(&self, name: &'static str, from: Time) -> SpanBuilder {
+    pub(super) fn span(&self, name: &'static str, from: Time) -> SpanBuilder {
         SpanBuilder::from_name(name).with_start_time(self.at(from))
     }
 
-    /// Makes a span out of its description, the n-th of its trace, and ends it.
+    /// Ends a span of a request. What went wrong is not the wait's doing, nor the backend's span's.
     fn close(&self, told: &Told<'_>, (n, of): (u64, Option<u64>), span: SpanBuilder, end: Time) {
-        let parent = of.map(|of| context(told.ids, of));
+        let wrong = told.how.is_bad() && n != WAIT && n != BACKEND;
+        let wrong = wrong.then(|| told.how.name());
+        self.end(told.ids, (n, of), span, wrong, end);
+    }
+
+    /// Makes a span out of its description, the n-th of its trace, below another one if it has a parent,
+    /// and ends it; with what went wrong, if anything did.
+    pub(super) fn end(
+        &self,
+        ids: Ids,
+        (n, of): (u64, Option<u64>),
+        span: SpanBuilder,
+        wrong: Option<&'static str>,
+        end: Time,
+    ) {
+        let parent = of.map(|of| context(ids, of));
         let parent = parent
             .map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent));
         let make = || self.tracer.build_with_context(span, &parent);
-        let mut span = self.ids.announced(told.ids, n, make);
-        if told.how.is_bad() && n != WAIT && n != BACKEND {
-            span.set_status(Status::error(told.how.name()));
+        let mut span = self.ids.announced(ids, n, make);
+        if let Some(wrong) = wrong {
+            span.set_status(Status::error(wrong));
         }
         span.end_with_timestamp(self.at(end));
     }
@@ -164,6 +179,6 @@ fn attributes(told: &Told<'_>) -> Vec<KeyValue> {
 }
 
 /// OpenTelemetry has signed numbers only.
-fn number(count: u64) -> i64 {
+pub(super) fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
