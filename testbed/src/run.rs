@@ -279,7 +279,7 @@ fn unwritten(path: &Path) -> impl Fn(io::Error) -> RunError {
 }
 
 /// What the labels of the metrics of `plan` say.
-pub(crate) fn labels(plan: &Plan) -> RunLabels {
+pub fn labels(plan: &Plan) -> RunLabels {
     RunLabels {
         experiment: plan.name.clone(),
         mode: plan.mode.name().to_owned(),
