@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
+use testbed::page::Stage;
 use testbed::watch::names;
 use testbed::watch::prometheus::{ArmKind, ArmLabel, Prometheus, RunLabels};
 use testbed::watch::serve::MetricsServer;
@@ -185,7 +186,7 @@ fn with_an_exemplar() -> MetricsServer {
     let when = unix_now().as_secs_f64();
     metrics.exemplars().record(&names::WAIT, &["one"], 0.25, 0xfeed, when);
     let any = "127.0.0.1:0".parse().unwrap();
-    MetricsServer::start(any, metrics.registry(), metrics.exemplars()).unwrap()
+    MetricsServer::start(any, metrics.registry(), metrics.exemplars(), Stage::default()).unwrap()
 }
 
 #[test]
