@@ -180,7 +180,8 @@ fn see_off(history: &History, plan: &Plan, finished: &Result<Finished, RunError>
     }
 }
 
-/// What the run has found out does not depend on it, so a report that cannot be written fails nothing.
+/// Writes the report of a run. What the run has found out does not depend on it, so one that cannot be written is
+/// no failure.
 pub(crate) fn report_if_possible(run_dir: &RunDir) {
     if let Err(error) = write_report(run_dir.path()) {
         say::err(&format!("there is no report: {error}"));
