@@ -1,5 +1,5 @@
 //! A run as a page: the report of a run that is over, and the same charts while it goes. What a page
-//! shows is data ([`Page`]); `testbed/web` draws it.
+//! shows is data, `Page`; `testbed/web` draws it.
 
 mod document;
 mod past;

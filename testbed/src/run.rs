@@ -169,7 +169,7 @@ pub fn run(
         see_off(&history, plan, &finished);
     }
     if options.report && finished.is_ok() {
-        write_its_report(&prepared.run_dir, options.quiet);
+        report_if_possible(&prepared.run_dir);
     }
     finished
 }
@@ -187,12 +187,11 @@ fn see_off(history: &History, plan: &Plan, finished: &Result<Finished, RunError>
     }
 }
 
-/// What the run has found out does not depend on it, so a report that cannot be written fails nothing.
-fn write_its_report(run_dir: &RunDir, quiet: bool) {
-    match write_report(run_dir.path()) {
-        Ok(path) if !quiet => say::err(&format!("report: {}", path.display())),
-        Ok(_) => {}
-        Err(error) => say::err(&format!("there is no report: {error}")),
+/// Writes the report of a run. What the run has found out does not depend on it, so one that cannot be written is
+/// no failure.
+pub(crate) fn report_if_possible(run_dir: &RunDir) {
+    if let Err(error) = write_report(run_dir.path()) {
+        say::err(&format!("there is no report: {error}"));
     }
 }
 

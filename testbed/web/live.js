@@ -112,7 +112,7 @@ class Live {
   say(state) {
     const page = this.view?.page;
     const at = page ? `, at ${page.end_s.toFixed(1)} s` : "";
-    const drops = this.drops > 0 ? `; this page was too slow ${this.drops} times and began anew` : "";
+    const drops = this.drops > 0 ? `; drops: ${this.drops} (this page was too slow and began anew)` : "";
     document.getElementById("progress").textContent = state + at + drops;
   }
 }

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The run that is shown. Clones share it.
+/// The run that is shown, if any. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stage {
     shown: Arc<Mutex<Option<Shown>>>,

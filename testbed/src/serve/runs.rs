@@ -8,10 +8,9 @@ use crate::drive::engine::FaultEngine;
 use crate::drive::interrupt::Interrupt;
 use crate::drive::world::Signal;
 use crate::experiment::plan::Plan;
-use crate::page::{Stage, write_report};
-use crate::run::{Finished, Outcome, Prepared, RunError, execute, labels};
+use crate::page::Stage;
+use crate::run::{Finished, Outcome, Prepared, RunError, execute, labels, report_if_possible};
 use crate::run_dir::RunDir;
-use crate::say;
 use crate::traces::{TraceOptions, Traces};
 use crate::watch::current::{Current, Shown};
 use crate::watch::prometheus::{ArmLabel, Prometheus};
@@ -183,9 +182,7 @@ impl Runs {
             execute(plan, prepared, (prometheus, tap, &mut traces), run.interrupt.clone())
         }));
         traces.finish(false);
-        if let Err(error) = write_report(prepared.run_dir.path()) {
-            say::err(&format!("there is no report: {error}"));
-        }
+        report_if_possible(&prepared.run_dir);
         self.metrics.run_ended(verdict(ran.as_ref().ok()));
         let end = match ran {
             Ok(Ok(finished)) => End::of(plan, &finished),
