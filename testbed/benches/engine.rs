@@ -78,6 +78,7 @@ fn engine() -> Measured {
         out: out.path().to_owned(),
         listen: Listen::Off,
         faults: EngineChoice::Embedded,
+        backend: None,
         traces: None,
         report: false,
         quiet: true,

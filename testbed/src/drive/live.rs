@@ -302,7 +302,8 @@ impl World for Live {
                 let closed = arm.close(&runtime);
                 outcome = outcome.and(closed);
             }
-            outcome = outcome.and(self.backends.close().map_err(Into::into));
+            let closed = self.backends.close().map_err(WorldError::from);
+            outcome = outcome.and(closed);
             runtime.shutdown_timeout(CLOSING);
         }
         let outstanding = std::mem::take(&mut self.outstanding).into_iter();
