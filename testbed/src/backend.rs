@@ -15,7 +15,9 @@ mod server;
 mod standalone;
 
 pub use control::{ControlArgs, Ports};
-pub use server::{AGE_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER, TRACE_HEADER};
+pub use server::{
+    AGE_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER, PATIENCE_HEADER, TRACE_HEADER,
+};
 pub use standalone::{StandaloneArgs, run_standalone};
 
 use axum::Router;

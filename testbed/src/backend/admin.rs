@@ -114,6 +114,7 @@ fn resolve(push: &Push, known: Feed) -> Result<(Option<Hold>, Feed), String> {
         at_most: push.at_most,
         latency: push.latency,
         scale: push.scale,
+        ..HoldConfig::default()
     })?;
     let feed = Feed {
         baseline: push.baseline.or(known.baseline),

@@ -187,12 +187,13 @@ impl World for Live {
         let (client, proxy) = (state.client.clone(), state.proxy.clone());
         let classify = state.classify.clone();
         let (clock, send_back) = (self.clock, self.send_back.clone());
-        let (attempt, class) = (ticket.arrival.attempt(), ticket.arrival.class);
+        let (arrival, start) = (ticket.arrival, ticket.start);
+        let attempt = arrival.attempt();
         let local = Arc::new(Local::new());
         let outstanding_local = Arc::clone(&local);
         let task = runtime.spawn(async move {
             let sent = clock.now();
-            let reply = client.attempt(attempt, class, &local).await;
+            let reply = client.attempt(&arrival, start, &local).await;
             let hit = proxy.hit(&local);
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
             let Reply { bytes, served, retry_after, .. } = reply;

@@ -19,7 +19,7 @@ use faults::engine::ProxyState;
 use faults::{Chain, Item, Payload, ProxyFaults, Stream, Tally, link_rng};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use testbed_core::client::Connections;
+use testbed_core::client::{Connections, Patience};
 use testbed_core::download::{Progress, TransferId};
 use testbed_core::event::Network;
 use testbed_core::hold::Feed;
@@ -70,6 +70,7 @@ pub(super) struct Path {
     service: Service<Call>,
     classify: Classify,
     connections_are: Connections,
+    patience: Patience,
     classes: Vec<String>,
     faults: ProxyFaults,
     streams: Streams,
@@ -96,6 +97,7 @@ impl Path {
             service: Service::new(&arm.backend, streams),
             classify: arm.classify(),
             connections_are: arm.client().connections,
+            patience: arm.client().patience(),
             classes: arm.client().classes.into_keys().collect(),
             faults: ProxyFaults::default(),
             streams: *streams,
@@ -152,10 +154,11 @@ impl Path {
     fn arrive(&mut self, now: Time, connection: usize) {
         let Connection { number, carries, .. } = &self.connections[connection];
         let request = match carries {
-            Some(Cargo::Transfer(_)) => Request { path: FILE_PATH, class: None },
+            Some(Cargo::Transfer(_)) => Request { path: FILE_PATH, ..Request::CALL },
             Some(Cargo::Call(ticket)) => {
                 let class = self.classes.get(usize::from(ticket.arrival.class.0));
-                Request { class: class.map(String::as_str), ..Request::CALL }
+                let patience = self.patience.left(&ticket.arrival, ticket.start);
+                Request { class: class.map(String::as_str), patience, ..Request::CALL }
             }
             None => Request::CALL,
         };
@@ -203,7 +206,7 @@ impl Path {
     }
 
     pub(super) fn set_faults(&mut self, now: Time, faults: &ArmFaults) {
-        self.service.set_hold(faults.hold);
+        self.service.set_hold(now, faults.hold);
         self.service.set_rules(faults.rules.clone());
         self.service.set_slow_starts(now, &faults.slow_starts);
         self.service.set_servers(now, faults.servers);
