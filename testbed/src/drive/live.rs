@@ -102,15 +102,18 @@ impl Live {
         let runtime = Builder::new_multi_thread().enable_io().thread_name("windtunnel-io").build();
         let runtime = runtime.map_err(failed("cannot start tokio"))?;
         let host = EmbeddedHost { runtime: runtime.handle().clone(), timer, streams: *streams };
-        let start = |arm| LiveArm::start(arm, engine, &host);
-        let arms = arms.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let mut started = Vec::new();
+        for arm in arms {
+            let arm = LiveArm::start(arm, started.get(arm.host), engine, &host)?;
+            started.push(arm);
+        }
         let (send_back, back) = channel();
         Ok(Self {
             clock,
             origin: clock.now(),
             now: Time::ZERO,
             runtime: Some(runtime),
-            arms,
+            arms: started,
             outstanding: BTreeMap::new(),
             transfers: Transfers::default(),
             probe: Probe::default(),

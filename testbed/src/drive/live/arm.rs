@@ -14,7 +14,10 @@ use testbed_core::event::Network;
 use tokio::runtime::Runtime;
 
 pub(super) struct LiveArm {
-    pub(super) backend: Backend,
+    /// Its backend, perhaps that of others, too.
+    pub(super) backend: Arc<Backend>,
+    /// Whether it is this arm whose faults are the backend's.
+    hosts: bool,
     /// The proxy's faults; `None` if clients connect to the backend itself.
     control: Option<Box<dyn FaultControl>>,
     pub(super) proxy: Proxy,
@@ -34,14 +37,19 @@ pub(super) enum Proxy {
 }
 
 impl LiveArm {
+    /// Starts an arm before the backend of `shared`, or one of its own.
     pub(super) fn start(
         arm: &ArmPlan,
+        shared: Option<&Self>,
         engine: Option<&Engine>,
         host: &EmbeddedHost,
     ) -> Result<Self, WorldError> {
-        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-        let start = Backend::start(any_port, &arm.backend, &host.streams, host.timer.clone());
-        let backend = host.runtime.block_on(start).map_err(failed("cannot start a backend"))?;
+        let own = || {
+            let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+            let start = Backend::start(any_port, &arm.backend, &host.streams, host.timer.clone());
+            host.runtime.block_on(start).map(Arc::new).map_err(failed("cannot start a backend"))
+        };
+        let backend = shared.map_or_else(own, |shared| Ok(Arc::clone(&shared.backend)))?;
         let upstream = backend.addr().to_string();
         let make = |engine: &Engine| engine.proxy(host, &arm.name, &upstream);
         let control = engine.map(make).transpose()?;
@@ -51,15 +59,18 @@ impl LiveArm {
         };
         let proxy = Proxy::of(control.as_deref());
         let client = Client::with(entrance, &arm.client());
-        Ok(Self { backend, control, proxy, client, classify: arm.classify() })
+        let hosts = shared.is_none();
+        Ok(Self { backend, hosts, control, proxy, client, classify: arm.classify() })
     }
 
     pub(super) fn set_faults(&mut self, faults: &ArmFaults) -> Result<(), WorldError> {
-        self.backend.set_hold(faults.hold);
-        self.backend.set_rules(faults.rules.clone());
-        self.backend.set_slow_starts(&faults.slow_starts);
-        self.backend.set_servers(faults.servers);
-        self.backend.set_frozen(faults.frozen);
+        if self.hosts {
+            self.backend.set_hold(faults.hold);
+            self.backend.set_rules(faults.rules.clone());
+            self.backend.set_slow_starts(&faults.slow_starts);
+            self.backend.set_servers(faults.servers);
+            self.backend.set_frozen(faults.frozen);
+        }
         let control = self.control.as_mut();
         control.map_or(Ok(()), |control| Ok(control.set(&faults.proxy)?))
     }

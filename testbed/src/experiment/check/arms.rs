@@ -32,15 +32,15 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Vec<ArmPlan> {
         problems.push(Problem::at_key("/arms", message));
     }
     let mut plans = Vec::new();
-    for (name, arm) in &file.arms {
+    for (index, (name, arm)) in file.arms.iter().enumerate() {
         let at = format!("/arms/{}", escape(name));
-        plans.extend(Check { file, name, arm, at, problems }.plan());
+        plans.extend(Check { file, name, arm, at, problems }.plan(index));
     }
     plans
 }
 
 impl Check<'_> {
-    fn plan(mut self) -> Option<ArmPlan> {
+    fn plan(mut self, index: usize) -> Option<ArmPlan> {
         let name = self.name;
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
         {
@@ -58,7 +58,7 @@ impl Check<'_> {
             }
             (some, _) => self.one_of_two(some.is_some()),
         };
-        Some(ArmPlan { name: name.to_owned(), backend: backend?, work: work? })
+        Some(ArmPlan { name: name.to_owned(), backend: backend?, host: index, work: work? })
     }
 
     fn backend(&mut self) -> Option<ServiceConfig> {
