@@ -96,11 +96,11 @@ impl Distribution {
         }
     }
 
-    /// Settings that an experiment file should not contain, by their places in a `service:`.
+    /// Settings that an experiment file should not contain, by their places below it.
     pub fn invalid(&self) -> Vec<Invalid> {
         let swapped = |Bimodal { fast, slow, .. }: &Bimodal| {
             let message = format!("it is faster than fast, {fast}; exchange the two");
-            (slow < fast).then_some(Invalid { field: "service/bimodal/slow", message })
+            (slow < fast).then_some(Invalid { field: "bimodal/slow", message })
         };
         match self {
             Self::Bimodal(bimodal) => swapped(bimodal).into_iter().collect(),

@@ -39,6 +39,10 @@ impl LoadConfig {
                 let at = format!("open/{}", pace.name());
                 pace.invalid().into_iter().map(|invalid| (at.clone(), invalid)).collect()
             }
+            Self::Closed(Closed { think: Some(think), .. }) => {
+                let at = "closed/think".to_owned();
+                think.invalid().into_iter().map(|invalid| (at.clone(), invalid)).collect()
+            }
             Self::Closed(_) | Self::Input(_) => Vec::new(),
         }
     }

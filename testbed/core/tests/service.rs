@@ -130,6 +130,50 @@ fn background_jobs_fill_the_servers_up_to_the_utilisation_that_is_held() {
 }
 
 #[test]
+fn background_jobs_stand_still_with_the_backend_and_come_again_after_it() {
+    let mut service = backend(4, Distribution::Exponential(Nanos::from_millis(10)), 100);
+    let hold = Hold::Utilisation { share: Share::percent(50), tolerance: Share::percent(1) };
+    service.set_frozen(ms(0), true);
+    service.set_hold(ms(10), Some(hold));
+    service.set_servers(ms(20), None);
+    assert_eq!(service.next_wake(), None);
+    service.set_frozen(ms(50), false);
+    assert!(service.next_wake().is_some_and(|wake| wake > ms(50)));
+    while service.next_wake().is_some_and(|wake| wake <= ms(20_000)) {
+        let wake = service.next_wake().expect("there is one");
+        assert!(service.release(wake).is_none(), "nobody has asked");
+    }
+    let measured = service.look(ms(20_000)).utilisation;
+    assert!((measured - 0.5).abs() < 0.03, "{measured}");
+}
+
+#[test]
+fn what_cannot_work_is_refused() {
+    let invalid = |yaml: &str| {
+        let yaml = serde_yaml::Deserializer::from_str(yaml);
+        let config: ServiceConfig =
+            serde_yaml::with::singleton_map_recursive::deserialize(yaml).expect("a backend");
+        config.invalid().into_iter().map(|(at, invalid)| (at, invalid.field)).collect::<Vec<_>>()
+    };
+    let service = "servers: 1, service: { constant: 1ms }";
+    for (yaml, expected) in [
+        (format!("{{ {service} }}"), vec![]),
+        (format!("{{ {service}, queue: lifo, expired: drop }}"), vec![]),
+        (format!("{{ {service}, queue: {{ codel: {{}} }} }}"), vec![]),
+        (
+            format!("{{ {service}, queue: {{ codel: {{ interval: 0s }} }} }}"),
+            vec![("queue/codel", "interval")],
+        ),
+        (
+            "{ servers: 1, service: { bimodal: { fast: 2ms, slow: 1ms, share: 1% } } }".to_owned(),
+            vec![("service", "bimodal/slow")],
+        ),
+    ] {
+        assert_eq!(invalid(&yaml), expected, "{yaml}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_into_the_backlog_gets_503() {
     let mut service = constant(1, 1);
     (0..3).for_each(|job| arrive(&mut service, ms(0), job));

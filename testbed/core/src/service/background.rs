@@ -34,6 +34,7 @@ impl Background {
     /// Another utilisation from `now` on; with the same one it goes on as it is.
     fn set(&mut self, now: Time, target: Option<f64>) {
         if target != self.target {
+            // Without a rate none arrives; one is worked out as soon as the backend moves.
             (self.target, self.since, self.rate) = (target, now, 0.0);
             self.left = self.rng.sample(Exp1);
         }
@@ -46,8 +47,8 @@ impl Background {
         self.rate = rate;
     }
 
-    /// No time has passed until `now`.
-    pub(super) fn resume(&mut self, now: Time) {
+    /// What has passed since was no time at all.
+    pub(super) const fn resume(&mut self, now: Time) {
         self.since = now;
     }
 
@@ -72,8 +73,7 @@ impl<J> Service<J> {
 
     /// Adapts the rate of background jobs to what else is at work.
     pub(super) fn follow_background(&mut self, now: Time) {
-        let Some(target) = self.background.target else {
-            self.background.rate = 0.0;
+        let Some(target) = self.background.target.filter(|_| self.frozen_at.is_none()) else {
             return;
         };
         let requests = f64::from(self.busy - self.background.busy);

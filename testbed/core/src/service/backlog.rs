@@ -51,7 +51,7 @@ pub(super) enum Turn {
     /// A server takes it.
     Serve(u32),
     /// It has waited too long: it gets the answer of a full backlog.
-    TurnAway(u32),
+    Away(u32),
     /// Nobody waits for it any more.
     Drop(u32),
 }
@@ -98,7 +98,7 @@ impl Backlog {
         if let Discipline::Codel(codel) = self.discipline
             && self.control.drops(codel, now, now.since(next.since), self.waiting.len())
         {
-            return Some(Turn::TurnAway(next.slot));
+            return Some(Turn::Away(next.slot));
         }
         Some(Turn::Serve(next.slot))
     }

@@ -40,6 +40,7 @@ impl<J> Service<J> {
     fn thaw(&mut self, now: Time, since: Time) {
         let stood = now.since(since);
         self.background.resume(now);
+        self.follow_background(now);
         let departures = std::mem::take(&mut self.departures).into_vec();
         for Reverse((ready, sequence, slot)) in departures {
             // What was ready by then only waits for somebody to look.
@@ -61,10 +62,10 @@ impl<J> Service<J> {
         {
             match turn {
                 Turn::Serve(slot) => self.start(now, slot),
-                Turn::TurnAway(slot) if self.job(slot).payload.is_some() => {
+                Turn::Away(slot) if self.job(slot).payload.is_some() => {
                     self.turn_away(now.after(TURNED_AWAY_AFTER), slot, OVERFLOW_STATUS);
                 }
-                Turn::TurnAway(slot) | Turn::Drop(slot) => drop(self.forget(slot)),
+                Turn::Away(slot) | Turn::Drop(slot) => drop(self.forget(slot)),
             }
         }
     }

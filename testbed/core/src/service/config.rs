@@ -34,12 +34,13 @@ impl ServiceConfig {
         Self { servers, service, backlog, queue, expired }
     }
 
-    /// Settings that an experiment file should not contain.
-    pub fn invalid(&self) -> Vec<Invalid> {
+    /// Settings that an experiment file should not contain, by their places below the backend.
+    pub fn invalid(&self) -> Vec<(&'static str, Invalid)> {
         let spins = matches!(self.queue, Discipline::Codel(codel) if codel.interval == Nanos::ZERO);
         let message = "an interval of 0s turns everybody away; write 100ms or so".to_owned();
-        let queue = spins.then_some(Invalid { field: "queue/codel/interval", message });
-        queue.into_iter().chain(self.service.invalid()).collect()
+        let queue = spins.then_some(("queue/codel", Invalid { field: "interval", message }));
+        let service = self.service.invalid().into_iter().map(|invalid| ("service", invalid));
+        queue.into_iter().chain(service).collect()
     }
 }
 

@@ -68,7 +68,9 @@ impl Check<'_> {
             self.missing("backend");
             return None;
         };
-        self.invalid(&at, backend.invalid());
+        for (below, invalid) in backend.invalid() {
+            self.invalid(&format!("{at}/{below}"), vec![invalid]);
+        }
         Some(backend)
     }
 

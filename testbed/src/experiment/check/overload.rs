@@ -98,7 +98,7 @@ fn problem(file: &File, arm: &ArmPlan, at: Time, offered: f64) -> Problem {
         if own { format!("/arms/{}/load", super::escape(&arm.name)) } else { "/load".to_owned() };
     let message = format!(
         "about {offered:.0} requests a second from {at} on are more than the backend of arm `{}` can serve, \
-         {:.0} a second ({} servers, {} each): is that intended?",
+         {:.0} a second ({} at a time, {} each): is that intended?",
         arm.name,
         capacity(arm),
         arm.backend.servers,
@@ -150,9 +150,9 @@ mod tests {
     fn the_problem_stands_at_the_load_and_names_the_cure() {
         let report = check("constant: { rate: 250/s }", "", "").unwrap_err();
         for words in [
-            "t:5:1",
+            "t:6:1",
             "about 250 requests a second from 0s on",
-            "100 a second (1 servers, 10ms each)",
+            "100 a second (1 at a time, 10ms each)",
             "overload: true",
         ] {
             assert!(report.contains(words), "{words}: {report}");
