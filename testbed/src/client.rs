@@ -10,7 +10,7 @@ mod retry_after;
 
 pub use download::Download;
 
-use crate::backend::{AGE_HEADER, CLASS_HEADER, LATENESS_HEADER, TRACE_HEADER};
+use crate::backend::{AGE_HEADER, CLASS_HEADER, LATENESS_HEADER, PATIENCE_HEADER, TRACE_HEADER};
 use crate::trace_ids::{CALL_SPAN, TraceIds};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
@@ -20,9 +20,9 @@ use pool::Pool;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
-use testbed_core::client::ClientConfig;
-use testbed_core::request::{Arm, Attempt, Class, Served};
-use testbed_core::time::Nanos;
+use testbed_core::client::{ClientConfig, Patience};
+use testbed_core::request::{Arm, Arrival, Served};
+use testbed_core::time::{Nanos, Time};
 
 /// Request header: the number of the request in its arm, decimal.
 pub const REQUEST_HEADER: &str = "x-windtunnel-request";
@@ -39,6 +39,7 @@ pub struct Client {
     host: HeaderValue,
     /// The names of its classes of requests.
     classes: Arc<[HeaderValue]>,
+    patience: Patience,
     /// Where the ids of traces come from, and the arm whose they are, if there are traces.
     traced: Option<(TraceIds, Arm)>,
 }
@@ -74,7 +75,8 @@ impl Client {
             |text: &str| HeaderValue::try_from(text).expect("plain text is a header value");
         let classes = config.classes.keys().map(|class| header(class)).collect();
         let pool = Arc::new(Pool::new(addr, config.connections));
-        Self { pool, host: header(&addr.to_string()), classes, traced: None }
+        let (host, patience) = (header(&addr.to_string()), config.patience());
+        Self { pool, host, classes, patience, traced: None }
     }
 
     /// Has each attempt carry the context of its trace from now on, as the arm's.
@@ -82,13 +84,13 @@ impl Client {
         self.traced = Some((ids, arm));
     }
 
-    /// Sends `GET /` as this attempt of a request, on an idle connection or a new one, and reads the
+    /// Sends `GET /` as this attempt of a request, admitted at `start`, on an idle connection or a new one, and reads the
     /// whole answer. Tries once and waits as long as it takes; dropping the future gives the call
     /// up and closes its connection. `local` is told the connection's address on this side as soon
     /// as there is one. Must be called within a tokio runtime.
-    pub async fn attempt(&self, attempt: Attempt, class: Class, local: &Local) -> Reply {
+    pub async fn attempt(&self, arrival: &Arrival, start: Time, local: &Local) -> Reply {
         let mut reply = Reply::default();
-        let request = self.request(attempt, class);
+        let request = self.request(arrival, start);
         if let Err(error) = self.exchange(request, local, &mut reply).await {
             reply = Reply { bytes: reply.bytes, error: Some(error), ..Reply::default() };
         }
@@ -98,7 +100,7 @@ impl Client {
     /// The first attempt of a request of no class.
     #[cfg(test)]
     pub(crate) async fn call(&self, request: u64) -> Reply {
-        self.attempt(Attempt { request, number: 0 }, Class(0), &Local::new()).await
+        self.attempt(&Arrival::new(request, 0, Time::ZERO), Time::ZERO, &Local::new()).await
     }
 
     async fn exchange(
@@ -122,7 +124,8 @@ impl Client {
         Ok(())
     }
 
-    fn request(&self, attempt: Attempt, class: Class) -> Request<Empty<Bytes>> {
+    fn request(&self, arrival: &Arrival, start: Time) -> Request<Empty<Bytes>> {
+        let attempt = arrival.attempt();
         let mut request = Request::new(Empty::new());
         let headers = request.headers_mut();
         headers.insert(HOST, self.host.clone());
@@ -130,8 +133,11 @@ impl Client {
         if attempt.number > 0 {
             headers.insert(ATTEMPT_HEADER, attempt.number.into());
         }
-        if let Some(class) = self.classes.get(usize::from(class.0)) {
+        if let Some(class) = self.classes.get(usize::from(arrival.class.0)) {
             headers.insert(CLASS_HEADER, class.clone());
+        }
+        if let Some(patience) = self.patience.left(arrival, start) {
+            headers.insert(PATIENCE_HEADER, patience.get().into());
         }
         if let Some((ids, arm)) = self.traced {
             let ids = ids.attempt(arm, attempt);

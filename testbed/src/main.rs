@@ -327,8 +327,7 @@ fn report_command(args: &ReportArgs) -> Result<u8, Failure> {
 }
 
 fn backend_command(args: BackendArgs) -> Result<u8, Failure> {
-    let service =
-        ServiceConfig { servers: args.servers, service: args.service, backlog: args.backlog };
+    let service = ServiceConfig::new(args.servers, args.service, args.backlog);
     let interrupt = watch_signals()?;
     let BackendArgs { listen, seed, host, ports, lease, .. } = args;
     let control = args.control.map(|listen| ControlArgs { listen, host, ports, lease });

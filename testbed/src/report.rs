@@ -18,6 +18,7 @@ pub fn json(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> Value {
         "expectations": verdict.expectations,
         "breaches": verdict.breaches,
         "holds": verdict.holds,
+        "utilised": verdict.utilised,
         "generators": verdict.generators,
     })
 }
@@ -47,6 +48,9 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
                 held.fault, held.arm, held.median, held.updates, held.min, held.max, held.asked
             ),
         );
+    }
+    for held in &verdict.utilised {
+        line(&mut out, "held", &format!("{} on {}: {}", held.fault, held.arm, held.text()));
     }
     for generator in &verdict.generators {
         line(&mut out, "load", &load(generator));

@@ -3,6 +3,7 @@
 pub mod evaluate;
 pub mod grammar;
 pub mod guard;
+pub mod utilisation;
 
 use crate::experiment::plan::{Expectation, Plan, Work};
 use crate::watch::series;
@@ -12,6 +13,7 @@ use grammar::{Bound, Comparison, Measure, Sentence, in_unit};
 use guard::{Breach, Generator, Held};
 use serde::Serialize;
 use testbed_core::vitals::Unit;
+use utilisation::Utilised;
 
 /// Stands in place of a number, since JSON has none for it.
 const INFINITE: &str = "infinite (in an exact FIFO queue it is 0s)";
@@ -76,6 +78,8 @@ pub struct Verdict {
     pub breaches: Vec<Breach>,
     /// What gradients were held.
     pub holds: Vec<Held>,
+    /// What utilisations were held.
+    pub utilised: Vec<Utilised>,
     /// What the load generator did (live).
     pub generators: Vec<Generator>,
 }
@@ -86,10 +90,12 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
     let expectations: Vec<_> = plan.expect.iter().flat_map(judged).collect();
     let holds = guard::holds(plan, store);
     let generators = guard::generators(plan, store);
-    let breaches = guard::breaches(plan, &holds, &generators);
+    let utilised = utilisation::utilised(plan, store);
+    let mut breaches = guard::breaches(plan, &holds, &generators);
+    breaches.extend(utilisation::breaches(&utilised));
     let worst = expectations.iter().map(|judged| judged.verdict).max().unwrap_or(Class::Pass);
     let class = if breaches.is_empty() { worst } else { Class::Inconclusive };
-    Verdict { class, expectations, breaches, holds, generators }
+    Verdict { class, expectations, breaches, holds, utilised, generators }
 }
 
 fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judged> {

@@ -1,9 +1,13 @@
 //! Clients: how long they wait for an answer, whether they try again, and which class they are of.
 
+mod allowance;
 mod class;
+mod patience;
 mod retry;
 
+pub use allowance::{Budget, Quota, Throttle};
 pub use class::Classes;
+pub use patience::Patience;
 pub use retry::{Retries, RetryAfterUse, RetryConfig};
 
 use crate::control::Invalid;
@@ -22,6 +26,10 @@ pub struct ClientConfig {
     /// From a request's admission until its client gives it up; never, if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Nanos>,
+    /// From a request's first planned arrival until its client gives it up, over all attempts; never,
+    /// if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Nanos>,
     /// What becomes of a connection after an answer.
     pub connections: Connections,
     /// Whether and when a client tries again what failed; never, if left out.
@@ -44,6 +52,11 @@ pub enum Connections {
 }
 
 impl ClientConfig {
+    /// How long its clients wait.
+    pub const fn patience(&self) -> Patience {
+        Patience { timeout: self.timeout, deadline: self.deadline }
+    }
+
     /// Settings that an experiment file should not contain.
     pub fn invalid(&self) -> Vec<Invalid> {
         let mut invalid = self.retry.as_ref().map(RetryConfig::invalid).unwrap_or_default();
@@ -54,6 +67,8 @@ impl ClientConfig {
         };
         let cure = "a timeout of 0s gives up every request; write 1s or so";
         refuse(self.timeout == Some(Nanos::ZERO), "timeout", cure.to_owned());
+        let cure = "a deadline of 0s gives up every request; write 2s or so";
+        refuse(self.deadline == Some(Nanos::ZERO), "deadline", cure.to_owned());
         let many = self.classes.len();
         let message = format!("{many} classes are too many; there may be {MAX_CLASSES}");
         refuse(many > MAX_CLASSES, "classes", message);
@@ -87,10 +102,15 @@ mod tests {
         for (json, fields) in [
             (r"{}", &[][..]),
             (r#"{ "timeout": "0s" }"#, &["timeout"]),
+            (r#"{ "deadline": "0s" }"#, &["deadline"]),
             (r#"{ "classes": { "gold": 0 } }"#, &["classes"]),
             (r#"{ "classes": { "gold": 0, "tin": 1 } }"#, &[]),
             (r#"{ "classes": { "a b": 1 } }"#, &["classes"]),
             (r#"{ "retry": { "times": 3, "first": "0s" } }"#, &["retry/first"]),
+            (
+                r#"{ "retry": { "times": 3, "budget": { "ratio": "20%", "over": "0s" } } }"#,
+                &["retry/budget/over"],
+            ),
             (r#"{ "retry": { "times": 3, "first": "2s", "at_most": "1s" } }"#, &["retry/at_most"]),
         ] {
             assert_eq!(invalid(json), fields, "{json}");

@@ -1,5 +1,6 @@
 //! Holds: keeping a backend at a chosen degree of congestion.
 
+use crate::quantity::Share;
 use crate::time::{Nanos, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,11 +8,14 @@ use serde::{Deserialize, Serialize};
 /// The longest RTT to which a gradient hold may drive a client, unless the file says otherwise.
 pub const AT_MOST: Nanos = Nanos::from_secs(10);
 
+/// How far a held utilisation may be off, unless the file says otherwise.
+pub const TOLERANCE: Share = Share::percent(3);
+
 /// How long a gradient hold waits for its controller to have seen an answer before it lets the
 /// next one go. A loop that takes longer than this cannot be closed answer by answer.
 pub const PATIENCE: Nanos = Nanos::from_millis(2);
 
-/// A hold as a file writes it: exactly one of `gradient`, `latency` and `scale`.
+/// A hold as a file writes it: exactly one of `gradient`, `latency`, `scale` and `utilisation`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HoldConfig {
@@ -30,6 +34,13 @@ pub struct HoldConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub scale: Option<f64>,
+    /// Background jobs keep this share of the servers busy, together with the requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<Share>,
+    /// With `utilisation`: how far what is measured may be off before the verdict is inconclusive
+    /// (default 3%).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<Share>,
 }
 
 /// What a backend is held at.
@@ -46,22 +57,38 @@ pub enum Hold {
     Latency(Nanos),
     /// A factor on service times.
     Scale(f64),
+    /// Background jobs: see [`HoldConfig::utilisation`].
+    Utilisation {
+        /// The share of the servers that is to be busy.
+        share: Share,
+        /// How far the measured one may be off.
+        tolerance: Share,
+    },
 }
 
 impl TryFrom<&HoldConfig> for Hold {
     type Error = &'static str;
 
     fn try_from(config: &HoldConfig) -> Result<Self, Self::Error> {
-        match (config.gradient, config.latency, config.scale) {
-            (Some(gradient), None, None) if gradient > 0.0 && gradient <= 1.0 => {
+        match (config.gradient, config.latency, config.scale, config.utilisation) {
+            (Some(gradient), None, None, None) if gradient > 0.0 && gradient <= 1.0 => {
                 Ok(Self::Gradient { gradient, at_most: config.at_most.unwrap_or(AT_MOST) })
             }
-            (Some(_), None, None) => Err("gradient is above 0 and at most 1, such as 0.7"),
-            (_, _, _) if config.at_most.is_some() => Err("at_most goes with gradient only"),
-            (None, Some(latency), None) => Ok(Self::Latency(latency)),
-            (None, None, Some(scale)) if scale.is_finite() && scale > 0.0 => Ok(Self::Scale(scale)),
-            (None, None, Some(_)) => Err("scale is above 0, such as 1.43"),
-            _ => Err("a hold has exactly one of gradient, latency and scale"),
+            (Some(_), None, None, None) => Err("gradient is above 0 and at most 1, such as 0.7"),
+            _ if config.at_most.is_some() => Err("at_most goes with gradient only"),
+            (None, None, None, Some(share)) if share < Share::ALL => {
+                Ok(Self::Utilisation { share, tolerance: config.tolerance.unwrap_or(TOLERANCE) })
+            }
+            (None, None, None, Some(_)) => {
+                Err("at a utilisation of 100% queues grow without end; write less, such as 85%")
+            }
+            _ if config.tolerance.is_some() => Err("tolerance goes with utilisation only"),
+            (None, Some(latency), None, None) => Ok(Self::Latency(latency)),
+            (None, None, Some(scale), None) if scale.is_finite() && scale > 0.0 => {
+                Ok(Self::Scale(scale))
+            }
+            (None, None, Some(_), None) => Err("scale is above 0, such as 1.43"),
+            _ => Err("a hold has exactly one of gradient, latency, scale and utilisation"),
         }
     }
 }
@@ -75,6 +102,9 @@ impl From<Hold> for HoldConfig {
             }
             Hold::Latency(latency) => Self { latency: Some(latency), ..none },
             Hold::Scale(scale) => Self { scale: Some(scale), ..none },
+            Hold::Utilisation { share, tolerance } => {
+                Self { utilisation: Some(share), tolerance: Some(tolerance), ..none }
+            }
         }
     }
 }
@@ -120,6 +150,14 @@ impl Holder {
         match self.hold {
             Some(Hold::Scale(scale)) => scale,
             _ => 1.0,
+        }
+    }
+
+    /// The utilisation that background jobs are to bring about, from 0 to 1.
+    pub fn utilisation(&self) -> Option<f64> {
+        match self.hold {
+            Some(Hold::Utilisation { share, .. }) => Some(share.get()),
+            _ => None,
         }
     }
 
@@ -189,6 +227,13 @@ mod tests {
         assert!(hold(HoldConfig { gradient, scale, ..HoldConfig::default() }).is_err());
         assert!(hold(HoldConfig { scale, ..HoldConfig::default() }).is_ok());
         assert!(hold(HoldConfig { gradient: Some(1.5), ..HoldConfig::default() }).is_err());
+        let utilisation = Share::new(0.85);
+        assert!(hold(HoldConfig { utilisation, ..HoldConfig::default() }).is_ok());
+        assert!(hold(HoldConfig { utilisation, scale, ..HoldConfig::default() }).is_err());
+        let full = HoldConfig { utilisation: Some(Share::ALL), ..HoldConfig::default() };
+        assert!(hold(full).is_err());
+        let tolerance = Share::new(0.01);
+        assert!(hold(HoldConfig { scale, tolerance, ..HoldConfig::default() }).is_err());
         let at_most = Some(Nanos::from_secs(1));
         assert!(hold(HoldConfig { scale, at_most, ..HoldConfig::default() }).is_err());
     }

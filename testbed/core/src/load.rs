@@ -5,8 +5,10 @@
 //! finite input is all at hand at the start.
 
 pub mod pace;
+pub mod varying;
 
 use crate::client::Classes;
+use crate::control::Invalid;
 use crate::distribution::Distribution;
 use crate::request::Arrival;
 use crate::rng::{Rng, Streams};
@@ -27,6 +29,23 @@ pub enum LoadConfig {
     Open(PaceConfig),
     /// A finite input, all at hand at the start.
     Input(Input),
+}
+
+impl LoadConfig {
+    /// Settings that an experiment file should not contain, by their places below the load.
+    pub fn invalid(&self) -> Vec<(String, Invalid)> {
+        match self {
+            Self::Open(pace) => {
+                let at = format!("open/{}", pace.name());
+                pace.invalid().into_iter().map(|invalid| (at.clone(), invalid)).collect()
+            }
+            Self::Closed(Closed { think: Some(think), .. }) => {
+                let at = "closed/think".to_owned();
+                think.invalid().into_iter().map(|invalid| (at.clone(), invalid)).collect()
+            }
+            Self::Closed(_) | Self::Input(_) => Vec::new(),
+        }
+    }
 }
 
 /// Settings of a closed load.

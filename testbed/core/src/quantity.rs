@@ -22,6 +22,9 @@ pub struct Rate(f64);
 pub struct Share(f64);
 
 impl Rate {
+    /// One event a second.
+    pub const ONE: Self = Self(1.0);
+
     /// A rate of `per_second` events a second; `None` unless finite and above zero.
     pub fn per_second(per_second: f64) -> Option<Self> {
         (per_second.is_finite() && per_second > 0.0).then_some(Self(per_second))
@@ -38,6 +41,11 @@ impl Share {
     pub const ALL: Self = Self(1.0);
     /// Nothing of it.
     pub const NONE: Self = Self(0.0);
+
+    /// So many hundredths, 100 at most.
+    pub const fn percent(percent: u8) -> Self {
+        Self(if percent < 100 { percent as f64 / 100.0 } else { 1.0 })
+    }
 
     /// A share; `None` unless within 0 to 1.
     pub fn new(share: f64) -> Option<Self> {

@@ -7,51 +7,38 @@
 //! After every call ask [`Service::release`] until it has no more, **letting the client react in
 //! between**: a gradient hold decides at each release, by the baseline that the one before moved.
 
+mod background;
+mod backlog;
 mod capacity;
+mod config;
 mod http;
 mod slow_start;
 
+pub use backlog::{Codel, Discipline, Expired};
+pub use config::ServiceConfig;
 pub use http::{
     Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,
     Reset, RetryAfter, Rule, Said, Schedule, SlowHeaders, Truncate, Which, WrongLength,
 };
 pub use slow_start::SlowStart;
 
-use crate::distribution::Distribution;
 use crate::hold::{Feed, Hold, Holder};
 use crate::request::Served;
 use crate::rng::{Rng, Streams};
 use crate::time::{Nanos, Time};
+use background::Background;
+use backlog::{Backlog, Waiting};
 use http::{Decided, Rules};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slow_start::Warming;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// The status of a request that found the backlog full.
 pub const OVERFLOW_STATUS: u16 = 503;
 /// The age of an answer that turns a request away, unless the file says otherwise. Even a cheap answer
 /// takes a moment; at none at all, a client that tries again at once would stop virtual time.
 pub const TURNED_AWAY_AFTER: Nanos = Nanos::from_millis(1);
-
-/// A backend as a file writes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServiceConfig {
-    /// Requests it works on at a time, 1 or more.
-    #[schemars(range(min = 1))]
-    pub servers: u32,
-    /// How long a server works on one request.
-    pub service: Distribution,
-    /// Requests that may wait for a server; beyond it, 503.
-    #[serde(default = "backlog")]
-    pub backlog: u32,
-}
-
-const fn backlog() -> u32 {
-    100_000
-}
 
 /// A job that leaves the backend.
 #[derive(Debug)]
@@ -87,14 +74,33 @@ pub struct BackendState {
 
 #[derive(Debug)]
 struct Job<J> {
-    payload: J,
+    /// `None`: it is background.
+    payload: Option<J>,
     arrived: Time,
+    /// When its client gives it up.
+    until: Time,
     /// When its answer is ready; for a waiting job, the service time it will take is kept instead.
     ready: Time,
     service: Nanos,
     status: u16,
     in_service: bool,
     harm: Option<Box<Harm>>,
+}
+
+impl<J> Job<J> {
+    /// A job that nobody waits for, without a service time yet.
+    const fn background(now: Time) -> Self {
+        Self {
+            payload: None,
+            arrived: now,
+            until: Time::NEVER,
+            ready: now,
+            service: Nanos::ZERO,
+            status: 200,
+            in_service: false,
+            harm: None,
+        }
+    }
 }
 
 /// Order of equals: by instant, then by the order in which they were put in.
@@ -117,7 +123,8 @@ pub struct Service<J> {
     busy: u32,
     jobs: Vec<Option<Job<J>>>,
     free_slots: Vec<u32>,
-    backlog: VecDeque<u32>,
+    backlog: Backlog,
+    background: Background,
     departures: BinaryHeap<Queued>,
     /// Answers that are ready and kept, by arrival.
     held: BinaryHeap<Queued>,
@@ -128,7 +135,7 @@ pub struct Service<J> {
 }
 
 impl<J> Service<J> {
-    /// An idle backend that draws from the streams `service` and `reject`.
+    /// An idle backend that draws from the streams `service`, `reject` and `background`.
     pub fn new(config: &ServiceConfig, streams: &Streams) -> Self {
         Self {
             config: config.clone(),
@@ -142,7 +149,8 @@ impl<J> Service<J> {
             busy: 0,
             jobs: Vec::new(),
             free_slots: Vec::new(),
-            backlog: VecDeque::new(),
+            backlog: Backlog::new(config.backlog, config.queue, config.expired),
+            background: Background::new(streams.stream("background")),
             departures: BinaryHeap::new(),
             held: BinaryHeap::new(),
             sequence: 0,
@@ -169,8 +177,9 @@ impl<J> Service<J> {
     }
 
     /// Replaces the hold. Lifting it lets everything go that is ready.
-    pub fn set_hold(&mut self, hold: Option<Hold>) {
+    pub fn set_hold(&mut self, now: Time, hold: Option<Hold>) {
         self.holder.set(hold);
+        self.set_background(now, self.holder.utilisation());
     }
 
     /// The hold in force.
@@ -188,9 +197,9 @@ impl<J> Service<J> {
         // Drawn for every call, so that the n-th call takes as long in every arm.
         let service = self.config.service.draw(&mut self.service_rng);
         let Decided { rejected, harm } = self.rules.decide(request);
-        let (ready, status, in_service) = (now, 200, false);
-        let job = Job { payload, arrived: now, ready, service, status, in_service, harm };
-        let slot = self.store(job);
+        let until = request.patience.map_or(Time::NEVER, |patience| now.after(patience));
+        let payload = Some(payload);
+        let slot = self.store(Job { payload, until, service, harm, ..Job::background(now) });
         if self.frozen_at.is_some() {
             self.at_the_door.push((slot, rejected));
         } else {
@@ -204,11 +213,15 @@ impl<J> Service<J> {
             self.turn_away(now.after(after), slot, status);
         } else if self.busy < self.servers {
             self.start(now, slot);
-        } else if self.backlog.len() < self.config.backlog as usize {
-            self.backlog.push_back(slot);
-        } else {
+        } else if !self.wait(slot) {
             self.turn_away(now.after(TURNED_AWAY_AFTER), slot, OVERFLOW_STATUS);
         }
+    }
+
+    /// Puts a job into the backlog; whether there was room.
+    fn wait(&mut self, slot: u32) -> bool {
+        let Job { arrived: since, until, .. } = *self.job(slot);
+        self.backlog.push(Waiting { slot, since, until })
     }
 
     /// The next instant at which [`Service::release`] has something to do; not after now, if it has.
@@ -218,7 +231,7 @@ impl<J> Service<J> {
         }
         let departure = self.departures.peek().map(|Reverse((ready, ..))| *ready);
         let held = self.held.peek().map(|Reverse((arrived, ..))| self.may_go(*arrived));
-        Time::earliest([departure, held])
+        Time::earliest([departure, held, self.background.next_wake()])
     }
 
     /// The next job whose answer leaves at or before `now`.
@@ -228,6 +241,10 @@ impl<J> Service<J> {
         }
         while let Some(slot) = self.depart(now) {
             let job = self.job(slot);
+            if job.payload.is_none() {
+                drop(self.forget(slot));
+                continue;
+            }
             if job.status != 200 || !self.holder.keeps_answers() && self.held.is_empty() {
                 let planned = job.ready;
                 return Some(self.let_go(now, planned, slot));
@@ -257,8 +274,8 @@ impl<J> Service<J> {
         self.departures.clear();
         self.held.clear();
         self.free_slots.clear();
-        self.busy = 0;
-        std::mem::take(&mut self.jobs).into_iter().flatten().map(|job| job.payload).collect()
+        (self.busy, self.background.busy) = (0, 0);
+        std::mem::take(&mut self.jobs).into_iter().flatten().filter_map(|job| job.payload).collect()
     }
 
     fn start(&mut self, now: Time, slot: u32) {
@@ -268,9 +285,11 @@ impl<J> Service<J> {
         let job = self.job_mut(slot);
         job.in_service = true;
         job.ready = now.after(if scale == 1.0 { job.service } else { job.service.scaled(scale) });
-        let ready = job.ready;
+        let (ready, background) = (job.ready, job.payload.is_none());
         self.sequence += 1;
         self.departures.push(Reverse((ready, self.sequence, slot)));
+        self.background.busy += u32::from(background);
+        self.follow_background(now);
     }
 
     fn turn_away(&mut self, ready: Time, slot: u32, status: u16) {
@@ -283,14 +302,19 @@ impl<J> Service<J> {
     /// Takes the next job whose answer is ready at `now` out of its server, which takes the next
     /// from the backlog at the instant it became free, however late this is noticed.
     fn depart(&mut self, now: Time) -> Option<u32> {
+        self.let_in_background(now);
         let Reverse((ready, _, slot)) = *self.departures.peek()?;
         if ready > now {
             return None;
         }
         self.departures.pop();
-        if self.job(slot).in_service {
+        let Job { in_service, payload, .. } = self.job(slot);
+        let background = payload.is_none();
+        if *in_service {
             self.count_busy(ready);
             self.busy -= 1;
+            self.background.busy -= u32::from(background);
+            self.follow_background(ready);
             self.fill_servers(ready);
         }
         Some(slot)
@@ -315,10 +339,16 @@ impl<J> Service<J> {
     }
 
     fn let_go(&mut self, now: Time, planned: Time, slot: u32) -> Released<J> {
-        let job = self.jobs[slot as usize].take().expect("a queued slot has a job");
-        self.free_slots.push(slot);
+        let job = self.forget(slot);
         let served = Served { age: now.since(job.arrived), lateness: now.since(planned) };
-        Released { job: job.payload, status: job.status, served, harm: job.harm }
+        let payload = job.payload.expect("what is answered was asked for");
+        Released { job: payload, status: job.status, served, harm: job.harm }
+    }
+
+    /// Takes a job out of its slot.
+    fn forget(&mut self, slot: u32) -> Job<J> {
+        self.free_slots.push(slot);
+        self.jobs[slot as usize].take().expect("a queued slot has a job")
     }
 
     fn store(&mut self, job: Job<J>) -> u32 {

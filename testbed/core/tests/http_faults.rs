@@ -16,7 +16,7 @@ use testbed_core::time::{Nanos, Time};
 
 fn backend() -> Service<u32> {
     let service = Distribution::Constant(Nanos::from_millis(10));
-    Service::new(&ServiceConfig { servers: 1000, service, backlog: 0 }, &Streams::new(1))
+    Service::new(&ServiceConfig::new(1000, service, 0), &Streams::new(1))
 }
 
 fn rule(name: &str, fault: HttpFault) -> Rule {
@@ -46,7 +46,7 @@ fn run(service: &mut Service<u32>) -> BTreeMap<u32, Released<u32>> {
 /// The statuses of calls with these paths and classes.
 fn statuses(service: &mut Service<u32>, calls: &[(&str, Option<&str>)]) -> Vec<u16> {
     for (job, (path, class)) in (0u32..).zip(calls) {
-        service.arrive(Time::ZERO, Request { path, class: *class }, job);
+        service.arrive(Time::ZERO, Request { path, class: *class, ..Request::CALL }, job);
     }
     run(service).values().map(|released| released.status).collect()
 }
@@ -307,7 +307,7 @@ proptest! {
             match operation {
                 Operation::Arrive(path, class) => {
                     let before = counts(&service);
-                    service.arrive(now, Request { path, class }, 0);
+                    service.arrive(now, Request { path, class, ..Request::CALL }, 0);
                     let decided = decided(&before, &counts(&service));
                     prop_assert!(decided.len() <= 1, "{decided:?}");
                     let certain = |rule: &&Rule| {

@@ -5,7 +5,8 @@ use testbed_core::hold::{Feed, Hold};
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
 use testbed_core::service::{
-    Calls, HttpFault, Reject, Request, Rule, Service, ServiceConfig, SlowStart, Which,
+    Calls, Codel, Discipline, Expired, HttpFault, Reject, Request, Rule, Service, ServiceConfig,
+    SlowStart, Which,
 };
 use testbed_core::time::{Nanos, Time};
 
@@ -14,7 +15,7 @@ fn ms(ms: u64) -> Time {
 }
 
 fn backend(servers: u32, service: Distribution, backlog: u32) -> Service<u32> {
-    Service::new(&ServiceConfig { servers, service, backlog }, &Streams::new(1))
+    Service::new(&ServiceConfig::new(servers, service, backlog), &Streams::new(1))
 }
 
 fn arrive(service: &mut Service<u32>, at: Time, job: u32) {
@@ -47,6 +48,129 @@ fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
     (0..5).for_each(|job| arrive(&mut service, ms(0), job));
     let out = [(10.0, 0, 200), (10.0, 1, 200), (20.0, 2, 200), (20.0, 3, 200), (30.0, 4, 200)];
     assert_eq!(run(&mut service), out);
+}
+
+/// One server that takes 10 ms, and this for those that wait.
+fn queueing(queue: Discipline, expired: Expired) -> Service<u32> {
+    let service = Distribution::Constant(Nanos::from_millis(10));
+    let config = ServiceConfig { queue, expired, ..ServiceConfig::new(1, service, 100) };
+    Service::new(&config, &Streams::new(1))
+}
+
+#[test]
+fn lifo_serves_the_newest_of_those_that_wait() {
+    let mut service = queueing(Discipline::Lifo, Expired::Serve);
+    (0..4).for_each(|job| arrive(&mut service, ms(u64::from(job)), job));
+    assert_eq!(run(&mut service), [(10.0, 0, 200), (20.0, 3, 200), (30.0, 2, 200), (40.0, 1, 200)]);
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_takes_no_server_if_it_is_to_be_dropped() {
+    for (expired, out) in [
+        (Expired::Serve, &[(10.0, 0, 200), (20.0, 1, 200), (30.0, 2, 200), (40.0, 3, 200)][..]),
+        // Their clients wait 15 ms: at 20 ms, when the server is free again, those of 1 and 2 have gone.
+        (Expired::Drop, &[(10.0, 0, 200), (20.0, 1, 200), (30.0, 3, 200)]),
+    ] {
+        let mut service = queueing(Discipline::Fifo, expired);
+        for (job, at) in [(0, 0), (1, 1), (2, 1), (3, 19)] {
+            let patience = Some(Nanos::from_millis(15));
+            let request = Request { patience, ..Request::CALL };
+            while let Some(at) = service.next_wake().filter(|wake| *wake <= ms(at)) {
+                assert!(service.release(at).is_some());
+            }
+            service.arrive(ms(at), request, job);
+        }
+        let late = |(at, ..): &&(f64, u32, u16)| *at > 19.0;
+        let expected: Vec<_> = out.iter().filter(late).copied().collect();
+        assert_eq!(run(&mut service), expected, "{expired:?}");
+        assert_eq!(service.look(ms(50)).in_system, 0, "{expired:?}");
+    }
+}
+
+#[test]
+fn codel_turns_away_what_has_waited_above_its_target_for_an_interval() {
+    let mut service = queueing(Discipline::Codel(Codel::default()), Expired::Serve);
+    (0..40).for_each(|job| arrive(&mut service, ms(0), job));
+    let away = run(&mut service).into_iter().filter(|(.., status)| *status == 503);
+    let away: Vec<_> = away.map(|(at, job, _)| (at, job)).collect();
+    // Waits are above 5 ms from 10 ms on, so the first goes at 110. A turn that is given away goes to
+    // the next at once, so 11 is turned away at 110, 22 at 210, 30 at 290 (due at 280.7) and so on.
+    assert_eq!(away, [(111.0, 11), (211.0, 22), (291.0, 31), (341.0, 37)]);
+}
+
+#[test]
+fn background_jobs_fill_the_servers_up_to_the_utilisation_that_is_held() {
+    let milliseconds = Nanos::from_millis;
+    for (servers, held, every_ms, expected) in
+        [(1, 50, 0, 0.5), (8, 85, 0, 0.85), (8, 85, 4, 0.85), (8, 10, 4, 0.32)]
+    {
+        let mut service = backend(servers, Distribution::Exponential(milliseconds(10)), 10_000);
+        let hold = Hold::Utilisation { share: Share::percent(held), tolerance: Share::percent(1) };
+        service.set_hold(ms(0), Some(hold));
+        // Requests by themselves: 250 a second of 10 ms keep 2.5 servers busy, 31 % of 8. There is
+        // background only while they keep fewer than 0.8 busy: e^-2.5 of the time, another 0.8 %.
+        let mut answered = 0;
+        for at in 0..100_000 {
+            while service.next_wake().is_some_and(|wake| wake <= ms(at)) {
+                let wake = service.next_wake().expect("there is one");
+                answered += u32::from(service.release(wake).is_some());
+            }
+            if every_ms > 0 && at % every_ms == 0 {
+                arrive(&mut service, ms(at), 0);
+            }
+        }
+        let measured = service.look(ms(100_000)).utilisation;
+        assert!((measured - expected).abs() < 0.015, "{servers} servers at {held} %: {measured}");
+        assert_eq!(answered > 0, every_ms > 0, "nobody is answered who has not asked");
+        service.set_hold(ms(100_000), None);
+        run(&mut service);
+        assert_eq!(service.look(ms(200_000)).in_system, 0);
+        assert_eq!(service.next_wake(), None, "no background without a hold");
+    }
+}
+
+#[test]
+fn background_jobs_stand_still_with_the_backend_and_come_again_after_it() {
+    let mut service = backend(4, Distribution::Exponential(Nanos::from_millis(10)), 100);
+    let hold = Hold::Utilisation { share: Share::percent(50), tolerance: Share::percent(1) };
+    service.set_frozen(ms(0), true);
+    service.set_hold(ms(10), Some(hold));
+    service.set_servers(ms(20), None);
+    assert_eq!(service.next_wake(), None);
+    service.set_frozen(ms(50), false);
+    assert!(service.next_wake().is_some_and(|wake| wake > ms(50)));
+    while service.next_wake().is_some_and(|wake| wake <= ms(20_000)) {
+        let wake = service.next_wake().expect("there is one");
+        assert!(service.release(wake).is_none(), "nobody has asked");
+    }
+    let measured = service.look(ms(20_000)).utilisation;
+    assert!((measured - 0.5).abs() < 0.03, "{measured}");
+}
+
+#[test]
+fn what_cannot_work_is_refused() {
+    let invalid = |yaml: &str| {
+        let yaml = serde_yaml::Deserializer::from_str(yaml);
+        let config: ServiceConfig =
+            serde_yaml::with::singleton_map_recursive::deserialize(yaml).expect("a backend");
+        config.invalid().into_iter().map(|(at, invalid)| (at, invalid.field)).collect::<Vec<_>>()
+    };
+    let service = "servers: 1, service: { constant: 1ms }";
+    for (yaml, expected) in [
+        (format!("{{ {service} }}"), vec![]),
+        (format!("{{ {service}, queue: lifo, expired: drop }}"), vec![]),
+        (format!("{{ {service}, queue: {{ codel: {{}} }} }}"), vec![]),
+        (
+            format!("{{ {service}, queue: {{ codel: {{ interval: 0s }} }} }}"),
+            vec![("queue/codel", "interval")],
+        ),
+        (
+            "{ servers: 1, service: { bimodal: { fast: 2ms, slow: 1ms, share: 1% } } }".to_owned(),
+            vec![("service", "bimodal/slow")],
+        ),
+    ] {
+        assert_eq!(invalid(&yaml), expected, "{yaml}");
+    }
 }
 
 #[test]
@@ -101,13 +225,13 @@ fn the_nth_call_takes_as_long_whatever_was_rejected_before() {
 #[test]
 fn a_latency_hold_keeps_answers_until_that_age_and_lifting_it_lets_them_go() {
     let mut service = constant(8, 10);
-    service.set_hold(Some(Hold::Latency(Nanos::from_millis(30))));
+    service.set_hold(ms(0), Some(Hold::Latency(Nanos::from_millis(30))));
     arrive(&mut service, ms(0), 0);
     arrive(&mut service, ms(5), 1);
     assert!(service.release(ms(29)).is_none());
     assert_eq!(service.release(ms(30)).map(|r| r.job), Some(0));
     assert!(service.release(ms(31)).is_none());
-    service.set_hold(None);
+    service.set_hold(ms(31), None);
     assert_eq!(service.release(ms(31)).map(|r| r.job), Some(1));
 }
 
@@ -115,7 +239,7 @@ fn a_latency_hold_keeps_answers_until_that_age_and_lifting_it_lets_them_go() {
 fn a_scale_hold_stretches_service_that_starts_under_it() {
     let mut service = constant(8, 10);
     arrive(&mut service, ms(0), 0);
-    service.set_hold(Some(Hold::Scale(1.43)));
+    service.set_hold(ms(0), Some(Hold::Scale(1.43)));
     arrive(&mut service, ms(0), 1);
     assert_eq!(run(&mut service), [(10.0, 0, 200), (14.3, 1, 200)]);
 }
@@ -128,7 +252,7 @@ fn a_gradient_hold_is_decided_at_release_by_the_baseline_of_that_moment() {
     };
     let mut service = constant(8, 10);
     service.feed(feed(10));
-    service.set_hold(Some(Hold::Gradient { gradient: 0.5, at_most: Nanos::from_secs(1) }));
+    service.set_hold(ms(0), Some(Hold::Gradient { gradient: 0.5, at_most: Nanos::from_secs(1) }));
     arrive(&mut service, ms(0), 0);
     arrive(&mut service, ms(0), 1);
     assert!(service.release(ms(10)).is_none(), "ready, and held");

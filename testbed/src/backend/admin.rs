@@ -14,11 +14,12 @@ use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use testbed_core::hold::{Feed, Hold, HoldConfig};
+use testbed_core::quantity::Share;
 use testbed_core::service::BackendState;
 use testbed_core::time::Nanos;
 
-const CURE: &str = "send {\"gradient\":0.7,\"baseline\":\"40ms\"}, {\"latency\":\"14.3ms\"} or \
-    {\"scale\":1.43}, or null to lift the hold";
+const CURE: &str = "send {\"gradient\":0.7,\"baseline\":\"40ms\"}, {\"latency\":\"14.3ms\"}, \
+    {\"scale\":1.43} or {\"utilisation\":\"85%\"}, or null to lift the hold";
 const NO_BASELINE: &str = "a gradient hold needs the baseline RTT of the client's controller: add \
     \"baseline\":\"40ms\", and push again when it moves";
 const STRAY_BASELINE: &str = "baseline and overhead go with gradient only, as in \
@@ -40,6 +41,8 @@ struct Push {
     at_most: Option<Nanos>,
     latency: Option<Nanos>,
     scale: Option<f64>,
+    utilisation: Option<Share>,
+    tolerance: Option<Share>,
     /// The client's baseline RTT; if left out, the one pushed before.
     baseline: Option<Nanos>,
     /// See [`Feed::overhead`]; if left out, the one pushed before.
@@ -114,6 +117,8 @@ fn resolve(push: &Push, known: Feed) -> Result<(Option<Hold>, Feed), String> {
         at_most: push.at_most,
         latency: push.latency,
         scale: push.scale,
+        utilisation: push.utilisation,
+        tolerance: push.tolerance,
     })?;
     let feed = Feed {
         baseline: push.baseline.or(known.baseline),

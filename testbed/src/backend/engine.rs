@@ -67,17 +67,17 @@ impl Engine {
 
     /// Replaces the hold by one whose owner feeds it.
     pub(super) fn set_hold(&self, hold: Option<Hold>) {
-        self.change(|state, _| {
+        self.change(|state, now| {
             state.open_loop = false;
-            state.service.set_hold(hold);
+            state.service.set_hold(now, hold);
         });
     }
 
     /// Replaces the hold by one from outside, together with what it is to go by.
     pub(super) fn push_hold(&self, hold: Option<Hold>, feed: Feed) {
-        self.change(|state, _| {
+        self.change(|state, now| {
             state.open_loop = true;
-            state.service.set_hold(hold);
+            state.service.set_hold(now, hold);
             state.feed(feed);
         });
     }

@@ -35,6 +35,10 @@ pub const TRACE_HEADER: &str = "traceparent";
 /// Request header: the class of the client, which rules go by.
 pub const CLASS_HEADER: &str = "x-windtunnel-class";
 
+/// Request header: how many nanoseconds its client will wait for the answer, decimal; absent if as long
+/// as it takes. gRPC has `grpc-timeout` for it.
+pub const PATIENCE_HEADER: &str = "x-windtunnel-patience-ns";
+
 /// Bytes of request body that are read and dropped; beyond it, 413.
 pub(super) const BODY_LIMIT: usize = 64 * 1024;
 
@@ -152,8 +156,9 @@ async fn answer(
 
 /// What rules go by.
 fn described(head: &Parts) -> service::Request<'_> {
-    let class = head.headers.get(CLASS_HEADER).and_then(|class| class.to_str().ok());
-    service::Request { path: head.uri.path(), class }
+    let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+    let patience = text(PATIENCE_HEADER).and_then(|ns| ns.parse().ok()).map(Nanos::new);
+    service::Request { path: head.uri.path(), class: text(CLASS_HEADER), patience }
 }
 
 /// The value of the header; `None` if it cannot be written, which the check of rules excludes.

@@ -104,11 +104,8 @@ mod tests {
     use testbed_core::distribution::Distribution;
 
     fn args(listen: SocketAddr) -> StandaloneArgs {
-        let service = ServiceConfig {
-            servers: 1,
-            service: Distribution::Constant(Nanos::from_millis(1)),
-            backlog: 0,
-        };
+        let service = Distribution::Constant(Nanos::from_millis(1));
+        let service = ServiceConfig::new(1, service, 0);
         StandaloneArgs { listen, service, seed: 7, control: None }
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Bench {
 
 pub(super) fn config(servers: u32, service: Nanos, backlog: u32) -> ServiceConfig {
     let service = Distribution::Constant(service);
-    ServiceConfig { servers, service, backlog }
+    ServiceConfig::new(servers, service, backlog)
 }
 
 impl Bench {

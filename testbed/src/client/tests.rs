@@ -1,6 +1,7 @@
 //! Against servers that misbehave; against the real one see the backend's tests.
 
 use super::*;
+use testbed_core::request::Attempt;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -68,7 +69,8 @@ async fn a_traced_call_carries_the_context_of_its_attempt() {
     let (ids, arm) = (TraceIds::new("held", 3), Arm(1));
     client.trace(ids, arm);
     for number in [0, 1] {
-        client.attempt(Attempt { request: 7, number }, Class(0), &Local::new()).await;
+        let arrival = Arrival { attempt: number, ..Arrival::new(7, 0, Time::ZERO) };
+        client.attempt(&arrival, Time::ZERO, &Local::new()).await;
     }
     let requests = played.await.unwrap();
     assert!(!requests[0].contains("traceparent"), "{}", requests[0]);

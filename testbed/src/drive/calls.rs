@@ -3,16 +3,16 @@
 use super::overhead::Overhead;
 use super::world::{GivenUp, World};
 use crate::experiment::plan;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use testbed_core::admission::Admission;
-use testbed_core::client::{Classes, Retries};
+use testbed_core::client::{Classes, Patience, Retries};
 use testbed_core::event::Event;
 use testbed_core::hold::Feed;
 use testbed_core::load::Load;
 use testbed_core::observe::Observer;
 use testbed_core::request::{Answer, Arm, Arrival, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::time::{Nanos, Time};
+use testbed_core::time::Time;
 
 /// The requests of one arm.
 pub(super) struct Calls {
@@ -21,9 +21,12 @@ pub(super) struct Calls {
     load: Load,
     overhead: Overhead,
     retries: Retries,
-    timeout: Option<Nanos>,
-    /// When attempts in flight are given up, in that order. Those that came back are among them.
-    deadlines: VecDeque<(Time, Attempt)>,
+    patience: Patience,
+    /// When attempts in flight are given up, and in the order in which they were sent. Those that came
+    /// back are among them.
+    give_ups: BTreeMap<(Time, u64), Attempt>,
+    /// Attempts that were sent.
+    sent: u64,
     done: bool,
 }
 
@@ -41,17 +44,18 @@ impl Calls {
             ),
             load: Load::new(&plan.load, classes, streams),
             overhead: Overhead::default(),
-            retries: Retries::new(client.retry.clone(), streams),
-            timeout: client.timeout,
-            deadlines: VecDeque::new(),
+            retries: Retries::new(client, streams),
+            patience: client.patience(),
+            give_ups: BTreeMap::new(),
+            sent: 0,
             done: false,
         }
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
-        let deadline = self.deadlines.front().map(|(at, _)| *at);
+        let give_up = self.give_ups.first_key_value().map(|((at, _), _)| *at);
         let offers = [self.load.next_wake(), self.retries.next_wake()];
-        Time::earliest([Time::earliest(offers), self.admission.next_wake(), deadline])
+        Time::earliest([Time::earliest(offers), self.admission.next_wake(), give_up])
     }
 
     /// Shows the law as it begins.
@@ -73,9 +77,8 @@ impl Calls {
 
     /// Gives up what has taken too long.
     fn give_up<W: World, O: Observer>(&mut self, now: Time, world: &mut W, observer: &mut O) {
-        let due = |deadline: &(Time, Attempt)| deadline.0 <= now;
-        while let Some((_, attempt)) = self.deadlines.front().copied().filter(due) {
-            self.deadlines.pop_front();
+        while let Some(due) = self.give_ups.first_entry().filter(|due| due.key().0 <= now) {
+            let attempt = due.remove();
             if let Some(GivenUp { ticket, hit }) = world.give_up(self.arm, attempt) {
                 let answer = Answer::without(Outcome::Timeout, ticket.start, now);
                 let answer = Answer { hit, ..answer };
@@ -85,9 +88,24 @@ impl Calls {
         }
     }
 
-    fn send<W: World>(&mut self, now: Time, ticket: Ticket, world: &mut W) {
-        if let Some(timeout) = self.timeout {
-            self.deadlines.push_back((now.after(timeout), ticket.arrival.attempt()));
+    /// Sends what was admitted; but what was to be over while it waited is not sent any more.
+    fn send<W: World, O: Observer>(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        world: &mut W,
+        observer: &mut O,
+    ) {
+        let arrival = ticket.arrival;
+        if self.patience.is_over(&arrival, now) {
+            let given_up = Answer::without(Outcome::Cancelled, ticket.start, now);
+            self.admission.finish(now, ticket, &given_up, None, observer);
+            self.over(now, arrival, now, observer);
+            return;
+        }
+        if let Some(until) = self.patience.until(&arrival, now) {
+            self.give_ups.insert((until, self.sent), arrival.attempt());
+            self.sent += 1;
         }
         world.send(self.arm, ticket);
     }
@@ -114,6 +132,7 @@ impl Calls {
 
     /// A request is over, for good or bad; this was known at `end`.
     fn over<O: Observer>(&mut self, now: Time, arrival: Arrival, end: Time, observer: &mut O) {
+        self.retries.forget(&arrival);
         self.load.on_end(now, arrival.client);
         if self.load.is_done() && !std::mem::replace(&mut self.done, true) {
             let makespan = end.since(Time::ZERO);
@@ -134,11 +153,11 @@ impl Calls {
             }
         }
         while let Some(ticket) = self.admission.admit(now, observer) {
-            self.send(now, ticket, world);
+            self.send(now, ticket, world, observer);
         }
         if self.load.flushes() {
             while let Some(ticket) = self.admission.admit_ungated(now, observer) {
-                self.send(now, ticket, world);
+                self.send(now, ticket, world, observer);
             }
         }
     }

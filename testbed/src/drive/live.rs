@@ -107,8 +107,11 @@ impl Live {
         let runtime = runtime.map_err(failed("cannot start tokio"))?;
         let host = EmbeddedHost { runtime: runtime.handle().clone(), timer, streams: *streams };
         let mut backends = Backends::open(backend, arms, &host)?;
-        let start = |arm| LiveArm::start(arm, engine, &mut backends, &host);
-        let arms = arms.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let mut started = Vec::new();
+        for arm in arms {
+            let shared = started.get(arm.host);
+            started.push(LiveArm::start(arm, shared, engine, &mut backends, &host)?);
+        }
         let (send_back, back) = channel();
         Ok(Self {
             clock,
@@ -116,7 +119,7 @@ impl Live {
             now: Time::ZERO,
             runtime: Some(runtime),
             backends,
-            arms,
+            arms: started,
             outstanding: BTreeMap::new(),
             transfers: Transfers::default(),
             probe: Probe::default(),
@@ -194,12 +197,13 @@ impl World for Live {
         let (client, proxy) = (state.client.clone(), state.proxy.clone());
         let classify = state.classify.clone();
         let (clock, send_back) = (self.clock, self.send_back.clone());
-        let (attempt, class) = (ticket.arrival.attempt(), ticket.arrival.class);
+        let (arrival, start) = (ticket.arrival, ticket.start);
+        let attempt = arrival.attempt();
         let local = Arc::new(Local::new());
         let outstanding_local = Arc::clone(&local);
         let task = runtime.spawn(async move {
             let sent = clock.now();
-            let reply = client.attempt(attempt, class, &local).await;
+            let reply = client.attempt(&arrival, start, &local).await;
             let hit = proxy.hit(&local);
             let outcome = reply.status.map_or(Outcome::Error, |status| classify.outcome(status));
             let Reply { bytes, served, retry_after, .. } = reply;
@@ -267,19 +271,21 @@ impl World for Live {
     }
 
     fn feed(&mut self, arm: Arm, feed: Feed) {
-        self.arms[arm.index()].backend.feed(feed);
+        self.arms[arm.index()].backend.borrow().feed(feed);
     }
 
     fn feed_lags(&mut self, arm: Arm) -> Vec<Nanos> {
-        self.arms.get(arm.index()).map_or_else(Vec::new, |arm| arm.backend.take_feed_lags())
+        self.arms
+            .get(arm.index())
+            .map_or_else(Vec::new, |arm| arm.backend.borrow().take_feed_lags())
     }
 
     fn look(&mut self, arm: Arm) -> BackendState {
-        self.arms[arm.index()].backend.look()
+        self.arms[arm.index()].backend.borrow().look()
     }
 
     fn injected(&mut self, arm: Arm) -> Vec<(String, Counts)> {
-        self.arms.get(arm.index()).map_or_else(Vec::new, |arm| arm.backend.injected())
+        self.arms.get(arm.index()).map_or_else(Vec::new, |arm| arm.backend.borrow().injected())
     }
 
     fn network(&mut self, arm: Arm) -> Option<Network> {

@@ -20,7 +20,7 @@ use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::{Answer, Arm, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::service::Rule;
+use testbed_core::service::{BackendState, Rule};
 use testbed_core::time::Time;
 
 /// How a run ended.
@@ -158,14 +158,18 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
             return;
         }
         self.last_tick = now;
-        for state in &mut self.arms {
+        let mut looks: Vec<BackendState> = Vec::new();
+        for (state, plan) in self.arms.iter_mut().zip(&self.plan.arms) {
             if let Work::Downloads(downloads) = &mut state.work {
                 downloads.look(now, &mut self.observer);
             }
             for lag in self.world.feed_lags(state.arm) {
                 self.observer.on_event(now, &Event::Fed { arm: state.arm, lag });
             }
-            let look = self.world.look(state.arm);
+            // Utilisation counts from the look before, so a shared backend is looked at once.
+            let look = looks.get(plan.host).copied();
+            let look = look.unwrap_or_else(|| self.world.look(state.arm));
+            looks.push(look);
             let backend = Event::Backend {
                 arm: state.arm,
                 in_system: look.in_system,

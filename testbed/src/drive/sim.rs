@@ -32,9 +32,14 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// A world at its beginning, with a path for each arm.
+    /// A world at its beginning, with a path for each arm. Those that share a backend have it from the
+    /// first of them.
     pub fn new(arms: &[ArmPlan], streams: &Streams, interrupt: Interrupt) -> Self {
-        let paths = arms.iter().map(|arm| Path::new(arm, streams)).collect();
+        let mut paths = Vec::new();
+        for (index, arm) in arms.iter().enumerate() {
+            let path = Path::new(index, arm, paths.get(arm.host), streams);
+            paths.push(path);
+        }
         Self { now: Time::ZERO, paths, interrupt, events_at_now: 0, patience: PATIENCE }
     }
 
@@ -47,6 +52,20 @@ impl Sim {
     fn next_due(&self) -> Option<(Time, usize)> {
         let due = |(index, path): (usize, &Path)| Some((path.next_wake()?, index));
         self.paths.iter().enumerate().filter_map(due).min()
+    }
+
+    /// Does the next thing that is due on the way of the arm `index`.
+    fn advance(&mut self, index: usize) -> Option<Step> {
+        let (index, back) = match self.paths[index].advance(self.now)? {
+            Back::Shared(of, released) => (of, self.paths[of].answer(self.now, released)?),
+            back => (index, back),
+        };
+        let arm = Arm(index as u16);
+        match back {
+            Back::Answer(ticket, answer) => Some(Step::Answer { arm, ticket, answer }),
+            Back::Transfer(id, progress) => Some(Step::Transfer { arm, id, progress }),
+            Back::Shared(..) => None,
+        }
     }
 
     fn advance_to(&mut self, at: Time) -> Result<(), WorldError> {
@@ -84,15 +103,8 @@ impl World for Sim {
         }
         while let Some((at, index)) = self.next_due().filter(|(at, _)| *at <= until) {
             self.advance_to(at)?;
-            let arm = Arm(index as u16);
-            match self.paths[index].advance(self.now) {
-                None => {}
-                Some(Back::Answer(ticket, answer)) => {
-                    return Ok(Step::Answer { arm, ticket, answer });
-                }
-                Some(Back::Transfer(id, progress)) => {
-                    return Ok(Step::Transfer { arm, id, progress });
-                }
+            if let Some(step) = self.advance(index) {
+                return Ok(step);
             }
         }
         self.advance_to(until)?;

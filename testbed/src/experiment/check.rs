@@ -4,6 +4,8 @@
 mod arms;
 mod expect;
 mod faults;
+mod overload;
+mod sharing;
 
 use super::file::File;
 use super::plan::{PhasePlan, Plan};
@@ -27,10 +29,14 @@ pub fn plan(file: File) -> Result<Plan, Problems> {
     let mut problems = Problems::new();
     run_settings(&file, &mut problems);
     let phases = phases(&file, &mut problems);
-    let arms = arms::check(&file, &mut problems);
+    let mut arms = arms::check(&file, &mut problems);
     let faults = faults::check(&file, &phases, &arms, &mut problems);
     let expect = expect::check(&file, &phases, &arms, &mut problems);
     arms::spinning(&faults, &arms, &mut problems);
+    if problems.is_empty() {
+        sharing::check(&file, &mut arms, &faults, &mut problems);
+        overload::check(&file, &phases, &arms, &faults, &mut problems);
+    }
     if !problems.is_empty() {
         return Err(problems);
     }

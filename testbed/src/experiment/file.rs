@@ -40,6 +40,9 @@ pub struct File {
     pub record: Record,
     /// The variants that run side by side, each with a backend of its own.
     pub arms: IndexMap<String, ArmFile>,
+    /// Which arms share a backend; each has its own, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Sharing>,
     /// The backend of every arm that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<ServiceConfig>,
@@ -55,6 +58,9 @@ pub struct File {
     /// What the clients do, in every arm with a controller that has none of its own.
     #[serde(default)]
     pub client: ClientConfig,
+    /// Whether it means it that open load is more than a backend can serve.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overload: bool,
     /// Named spans of time, one after the other.
     pub phases: Vec<PhaseFile>,
     /// What goes wrong, and when.
@@ -160,6 +166,16 @@ pub struct ArmFile {
     pub client: Option<ClientConfig>,
 }
 
+/// Which arms are before one and the same backend, so that one can crowd out the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// All arms share one.
+    Backend,
+    /// The arms of each group share one; the others have their own.
+    Groups(IndexMap<String, Vec<String>>),
+}
+
 /// How requests wait, and how their answers are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -207,6 +223,9 @@ pub struct PhaseFile {
     /// How long it lasts.
     #[serde(rename = "for")]
     pub length: Nanos,
+    /// Whether it means it that open load is more than a backend can serve in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overload: bool,
 }
 
 /// Something that goes wrong: exactly one of `backend`, `toxic` and `proxy`.

@@ -45,6 +45,8 @@ pub struct ArmPlan {
     pub name: String,
     /// Its backend.
     pub backend: ServiceConfig,
+    /// The arm whose backend it is, by index: itself, or the first of those that share it.
+    pub host: usize,
     /// What it does with it.
     pub work: Work,
 }

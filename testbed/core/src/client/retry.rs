@@ -1,5 +1,7 @@
 //! Retries: when a client tries again what failed.
 
+use super::allowance::{Allowances, Budget, Quota, Throttle};
+use super::{ClientConfig, Patience};
 use crate::back_off::doubled;
 use crate::control::Invalid;
 use crate::quantity::Share;
@@ -30,6 +32,15 @@ pub struct RetryConfig {
     /// What is made of a Retry-After header.
     #[serde(default)]
     pub retry_after: RetryAfterUse,
+    /// How many retries there may be for so many requests; any number, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// Tokens that retries cost and successes bring back; not counted, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Quota>,
+    /// No retries while too much fails; they go on, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<Throttle>,
 }
 
 /// What a client makes of a Retry-After header that it can read. One that it cannot read is as none.
@@ -68,7 +79,15 @@ impl RetryConfig {
             let message = format!("the longest back-off is shorter than the first, {}", self.first);
             invalid.push(Invalid { field: "retry/at_most", message });
         }
+        if self.budget.as_ref().is_some_and(|budget| budget.over == Nanos::ZERO) {
+            let message = "nothing happens within 0s; write 10s or so".to_owned();
+            invalid.push(Invalid { field: "retry/budget/over", message });
+        }
         invalid
+    }
+
+    fn allowances(&self) -> Allowances {
+        Allowances::new(self.budget.clone(), self.quota.clone(), self.throttle.clone())
     }
 
     /// How long a client waits before its next attempt. `told` is what the answer asked for, and
@@ -89,6 +108,8 @@ impl RetryConfig {
 #[derive(Debug)]
 pub struct Retries {
     config: Option<RetryConfig>,
+    patience: Patience,
+    allowances: Allowances,
     rng: Rng,
     /// By instant, then by the order in which they were put in.
     due: BTreeMap<(Time, u64), Arrival>,
@@ -97,8 +118,16 @@ pub struct Retries {
 
 impl Retries {
     /// Nobody waits. Jitter is drawn from the stream `retry`.
-    pub fn new(config: Option<RetryConfig>, streams: &Streams) -> Self {
-        Self { config, rng: streams.stream("retry"), due: BTreeMap::new(), planned: 0 }
+    pub fn new(client: &ClientConfig, streams: &Streams) -> Self {
+        let config = client.retry.clone();
+        Self {
+            patience: client.patience(),
+            allowances: config.as_ref().map(RetryConfig::allowances).unwrap_or_default(),
+            config,
+            rng: streams.stream("retry"),
+            due: BTreeMap::new(),
+            planned: 0,
+        }
     }
 
     /// An attempt of `arrival` ended at `now`, with an answer that asked for `told`. After how long
@@ -110,14 +139,23 @@ impl Retries {
         outcome: Outcome,
         told: Option<Nanos>,
     ) -> Option<Nanos> {
+        self.allowances.on_end(now, &arrival, outcome);
         let failed = matches!(outcome, Outcome::Overload | Outcome::Error | Outcome::Timeout);
         let config =
             self.config.as_ref().filter(|config| failed && arrival.attempt < config.times)?;
         let wait = config.wait(arrival.attempt, told, self.rng.random());
         let at = now.after(wait);
+        if self.patience.is_over(&arrival, at) || !self.allowances.take(now, &arrival, outcome) {
+            return None;
+        }
         self.due.insert((at, self.planned), arrival.again(at));
         self.planned += 1;
         Some(wait)
+    }
+
+    /// A request is over without a further attempt.
+    pub fn forget(&mut self, arrival: &Arrival) {
+        self.allowances.forget(arrival);
     }
 
     /// When the next attempt is planned.
@@ -140,7 +178,13 @@ mod tests {
 
     fn config(jitter: f64, retry_after: RetryAfterUse) -> RetryConfig {
         let jitter = Share::new(jitter).unwrap();
-        RetryConfig { times: 3, first: first(), at_most: at_most(), jitter, retry_after }
+        let (first, at_most) = (first(), at_most());
+        let (budget, quota, throttle) = (None, None, None);
+        RetryConfig { times: 3, first, at_most, jitter, retry_after, budget, quota, throttle }
+    }
+
+    fn client(retry: Option<RetryConfig>) -> ClientConfig {
+        ClientConfig { retry, ..ClientConfig::default() }
     }
 
     #[test]
@@ -170,7 +214,7 @@ mod tests {
     #[test]
     fn what_failed_is_tried_again_in_order_and_only_so_often() {
         let config = config(0.0, RetryAfterUse::Ignore);
-        let mut retries = Retries::new(Some(config), &Streams::new(1));
+        let mut retries = Retries::new(&client(Some(config)), &Streams::new(1));
         let first = Arrival::new(4, 2, Time::ZERO);
         let ms = |ms| Time::ZERO.after(Nanos::from_millis(ms));
         for outcome in [Outcome::Success, Outcome::Cancelled] {
@@ -188,8 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_tried_again_that_would_come_after_its_deadline_or_has_no_leave() {
+        let quota = Quota { capacity: 10, ..Quota::default() };
+        let retry = RetryConfig { quota: Some(quota), ..config(0.0, RetryAfterUse::Ignore) };
+        let deadline = Some(Nanos::from_millis(150));
+        let client = ClientConfig { deadline, ..client(Some(retry)) };
+        let mut retries = Retries::new(&client, &Streams::new(1));
+        let ms = |ms| Time::ZERO.after(Nanos::from_millis(ms));
+        let mut plan = |id, at| {
+            let arrival = Arrival::new(id, 0, Time::ZERO);
+            retries.plan(ms(at), arrival, Outcome::Error, None).is_some()
+        };
+        // A back-off of 100 ms: at 49 ms it is just in time. What is not tried costs nothing.
+        let tried = [plan(0, 50), plan(1, 49), plan(2, 49), plan(3, 49)];
+        assert_eq!(tried, [false, true, true, false], "two of 5 tokens each");
+    }
+
+    #[test]
     fn without_retries_nothing_is_tried_again() {
-        let mut retries = Retries::new(None, &Streams::new(1));
+        let mut retries = Retries::new(&client(None), &Streams::new(1));
         let arrival = Arrival::new(0, 0, Time::ZERO);
         assert_eq!(retries.plan(Time::ZERO, arrival, Outcome::Error, TOLD), None);
         assert_eq!((retries.next_wake(), retries.due.len()), (None, 0));

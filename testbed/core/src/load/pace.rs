@@ -3,9 +3,9 @@
 //! To add one: write `load/pace/<name>.rs` with a `Config` that implements [`PaceKind`], and add
 //! one line to the registry below.
 
-use crate::quantity::Rate;
+use crate::control::Invalid;
 use crate::rng::Rng;
-use crate::time::Time;
+use crate::time::{Nanos, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -24,8 +24,18 @@ pub trait PaceKind {
     const ABOUT: &'static str;
     /// The process at its beginning.
     fn build(&self) -> Self::Pace;
-    /// Arrivals a second, in the long run.
-    fn rate(&self) -> Rate;
+    /// How many arrivals are expected before `until`.
+    fn expected(&self, until: Time) -> f64;
+    /// Settings that an experiment file should not contain.
+    fn invalid(&self) -> Vec<Invalid> {
+        Vec::new()
+    }
+}
+
+/// The complaint about a length of time that may not be 0.
+fn too_short(field: &'static str, length: Nanos) -> Vec<Invalid> {
+    let message = "this takes time; write 10s or so".to_owned();
+    if length == Nanos::ZERO { vec![Invalid { field, message }] } else { Vec::new() }
 }
 
 /// Makes the modules, the enum that experiment files hold, and the lists.
@@ -50,9 +60,19 @@ macro_rules! paces {
                 match self { $(Self::$Name(config) => Box::new(config.build()),)+ }
             }
 
-            /// Arrivals a second, in the long run.
-            pub fn rate(&self) -> Rate {
-                match self { $(Self::$Name(config) => config.rate(),)+ }
+            /// The name of the process.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$Name(_) => stringify!($module),)+ }
+            }
+
+            /// How many arrivals are expected before `until`.
+            pub fn expected(&self, until: Time) -> f64 {
+                match self { $(Self::$Name(config) => config.expected(until),)+ }
+            }
+
+            /// Settings that an experiment file should not contain.
+            pub fn invalid(&self) -> Vec<Invalid> {
+                match self { $(Self::$Name(config) => config.invalid(),)+ }
             }
         }
     };
@@ -61,11 +81,16 @@ macro_rules! paces {
 paces! {
     Constant => constant,
     Poisson => poisson,
+    Ramp => ramp,
+    Step => step,
+    Spike => spike,
+    Sine => sine,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::Rate;
     use crate::rng::Streams;
 
     fn at(rate: &str) -> Rate {

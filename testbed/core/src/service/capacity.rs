@@ -1,6 +1,7 @@
 //! A backend that has fewer servers for a while, or stands still.
 
-use super::Service;
+use super::backlog::Turn;
+use super::{OVERFLOW_STATUS, Service, TURNED_AWAY_AFTER};
 use crate::time::Time;
 use std::cmp::Reverse;
 
@@ -9,6 +10,7 @@ impl<J> Service<J> {
     /// are done; more servers take from the backlog at once.
     pub fn set_servers(&mut self, now: Time, servers: Option<u32>) {
         self.servers = servers.unwrap_or(self.config.servers);
+        self.follow_background(now);
         self.fill_servers(now);
     }
 
@@ -17,6 +19,7 @@ impl<J> Service<J> {
     /// garbage collector does this.
     pub fn set_frozen(&mut self, now: Time, frozen: bool) {
         if frozen {
+            self.follow_background(now);
             self.frozen_at.get_or_insert(now);
         } else if let Some(since) = self.frozen_at.take() {
             self.thaw(now, since);
@@ -36,6 +39,8 @@ impl<J> Service<J> {
 
     fn thaw(&mut self, now: Time, since: Time) {
         let stood = now.since(since);
+        self.background.resume(now);
+        self.follow_background(now);
         let departures = std::mem::take(&mut self.departures).into_vec();
         for Reverse((ready, sequence, slot)) in departures {
             // What was ready by then only waits for somebody to look.
@@ -53,9 +58,15 @@ impl<J> Service<J> {
     pub(super) fn fill_servers(&mut self, now: Time) {
         while self.frozen_at.is_none()
             && self.busy < self.servers
-            && let Some(next) = self.backlog.pop_front()
+            && let Some(turn) = self.backlog.pop(now)
         {
-            self.start(now, next);
+            match turn {
+                Turn::Serve(slot) => self.start(now, slot),
+                Turn::Away(slot) if self.job(slot).payload.is_some() => {
+                    self.turn_away(now.after(TURNED_AWAY_AFTER), slot, OVERFLOW_STATUS);
+                }
+                Turn::Away(slot) | Turn::Drop(slot) => drop(self.forget(slot)),
+            }
         }
     }
 

@@ -11,7 +11,7 @@ const JOBS: u32 = 2000;
 
 fn engine(service: Nanos) -> Arc<Engine> {
     let service = Distribution::Constant(service);
-    let config = ServiceConfig { servers: JOBS, service, backlog: 0 };
+    let config = ServiceConfig::new(JOBS, service, 0);
     Engine::new(&config, &Streams::new(7), Timer::start(LiveClock::start()))
 }
 

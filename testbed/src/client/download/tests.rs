@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 async fn backend() -> Backend {
     let service = Distribution::Constant(Nanos::ZERO);
-    let config = ServiceConfig { servers: 8, service, backlog: 8 };
+    let config = ServiceConfig::new(8, service, 8);
     let timer = Timer::start(LiveClock::start());
     let any_port = "127.0.0.1:0".parse().unwrap();
     Backend::start(any_port, &config, &Streams::new(7), timer).await.unwrap()

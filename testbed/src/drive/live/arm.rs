@@ -7,12 +7,17 @@ use crate::experiment::file::Classify;
 use crate::experiment::plan::ArmPlan;
 use faults::engine::EmbeddedHost;
 use faults::{EmbeddedProxy, Engine, FaultControl, StreamStats};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use testbed_core::event::Network;
 use tokio::runtime::Runtime;
 
 pub(super) struct LiveArm {
-    pub(super) backend: ArmBackend,
+    /// Its backend, perhaps that of others, too.
+    pub(super) backend: Rc<RefCell<ArmBackend>>,
+    /// Whether it is this arm whose faults are the backend's.
+    hosts: bool,
     /// The proxy's faults; `None` if clients connect to the backend itself.
     control: Option<Box<dyn FaultControl>>,
     pub(super) proxy: Proxy,
@@ -32,46 +37,55 @@ pub(super) enum Proxy {
 }
 
 impl LiveArm {
+    /// Starts an arm before the backend of `shared`, or one of its own.
     pub(super) fn start(
         arm: &ArmPlan,
+        shared: Option<&Self>,
         engine: Option<&Engine>,
         backends: &mut Backends,
         host: &EmbeddedHost,
     ) -> Result<Self, WorldError> {
-        let backend = backends.next(arm, host)?;
-        let upstream = backend.upstream();
+        let own = || backends.next(arm, host).map(RefCell::new).map(Rc::new);
+        let backend = shared.map_or_else(own, |shared| Ok(Rc::clone(&shared.backend)))?;
+        let upstream = backend.borrow().upstream();
         let make = |engine: &Engine| engine.proxy(host, &arm.name, &upstream);
         let control = engine.map(make).transpose()?;
         let entrance = match &control {
-            None => backend.addr(),
+            None => backend.borrow().addr(),
             Some(control) => control.address(),
         };
         let proxy = Proxy::of(control.as_deref());
         let client = Client::with(entrance, &arm.client());
-        Ok(Self { backend, control, proxy, client, classify: arm.classify() })
+        let hosts = shared.is_none();
+        Ok(Self { backend, hosts, control, proxy, client, classify: arm.classify() })
     }
 
     pub(super) fn set_faults(&mut self, faults: &ArmFaults) -> Result<(), WorldError> {
-        self.backend.set_faults(faults)?;
+        if self.hosts {
+            self.backend.borrow_mut().set_faults(faults)?;
+        }
         let control = self.control.as_mut();
         control.map_or(Ok(()), |control| Ok(control.set(&faults.proxy)?))
     }
 
     pub(super) fn read_back(&mut self) -> Result<ReadBack, WorldError> {
         let proxy = self.control.as_mut().map(|control| control.read_back()).transpose()?;
-        Ok(ReadBack::new(proxy, self.backend.read_back()?))
+        Ok(ReadBack::new(proxy, self.backend.borrow_mut().read_back()?))
     }
 
     /// What went wrong with the proxy or the backend by itself.
     pub(super) fn failure(&self) -> Option<WorldError> {
         let proxy = self.control.as_ref().and_then(|control| control.failure());
-        proxy.map(WorldError::from).or_else(|| self.backend.failure().map(Into::into))
+        proxy.map(WorldError::from).or_else(|| self.backend.borrow().failure().map(Into::into))
     }
 
     /// Takes the proxy away, and then the backend.
     pub(super) fn close(self, runtime: &Runtime) -> Result<(), WorldError> {
         let closed = self.control.map_or(Ok(()), |control| control.close());
-        self.backend.close(runtime);
+        // The last of those that share it.
+        if let Some(backend) = Rc::into_inner(self.backend) {
+            backend.into_inner().close(runtime);
+        }
         Ok(closed?)
     }
 }

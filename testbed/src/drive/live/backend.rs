@@ -39,7 +39,8 @@ impl Backends {
     ) -> Result<Self, BackendError> {
         let Some(url) = url else { return Ok(Self::Local) };
         let remote = RemoteHost { runtime: host.runtime.clone(), timer: host.timer.clone() };
-        let wanted = arms.iter().map(|arm| (arm.name.as_str(), &arm.backend));
+        let hosts = arms.iter().enumerate().filter(|(index, arm)| arm.host == *index);
+        let wanted = hosts.map(|(_, arm)| arm).map(|arm| (arm.name.as_str(), &arm.backend));
         let (all, made) = RemoteBackends::make(url, wanted, host.streams.seed(), remote)?;
         Ok(Self::Remote { made: made.into_iter(), all: Box::new(all) })
     }
@@ -59,7 +60,7 @@ impl Backends {
                 started.map(ArmBackend::Local).map_err(failed("cannot start a backend"))
             }
             Self::Remote { made, .. } => {
-                let next = made.next().expect("as many were made as there are arms");
+                let next = made.next().expect("as many were made as arms host one");
                 Ok(ArmBackend::Remote(Box::new(next)))
             }
         }

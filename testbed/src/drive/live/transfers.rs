@@ -107,8 +107,7 @@ mod tests {
     #[test]
     fn a_transfer_tells_of_each_read_once_of_its_break_once_and_of_nothing_when_closed() {
         let runtime = Builder::new_multi_thread().enable_io().build().unwrap();
-        let config =
-            ServiceConfig { servers: 1, service: Distribution::Constant(Nanos::ZERO), backlog: 0 };
+        let config = ServiceConfig::new(1, Distribution::Constant(Nanos::ZERO), 0);
         let (any_port, streams) = ("127.0.0.1:0".parse().unwrap(), Streams::new(7));
         let timer = Timer::start(LiveClock::start());
         let backend = runtime.block_on(Backend::start(any_port, &config, &streams, timer)).unwrap();

@@ -239,3 +239,33 @@ fn an_input_is_done_when_the_last_of_its_retries_is() {
     assert_eq!((count.of(Outcome::Overload), count.of(Outcome::Success)), (12, 12));
     assert_eq!(count.makespan, Some(Nanos::from_millis(131)));
 }
+
+#[test]
+fn a_deadline_ends_what_is_under_way_and_what_still_waits_is_not_sent() {
+    // Four at a time, 10 ms each: 4 are done at 10 ms, 4 at 20 ms, 4 are under way at 25 ms and 2 wait.
+    let input = "load: { input: { requests: 14 } }\nclient: { deadline: 25ms }\n";
+    let count = complete(&format!("{input}{PHASES}"));
+    let ended = Outcome::ALL.map(|outcome| count.of(outcome));
+    assert_eq!(ended, [8, 0, 0, 4, 2], "ok, overload, error, timeout, cancelled");
+    assert_eq!(count.makespan, Some(Nanos::from_millis(25)));
+}
+
+#[test]
+fn arms_that_share_a_backend_get_together_what_it_can_do() {
+    let successes = |share: &str| {
+        let arm = "{ controller: { fixed: { limit: 8 } } }";
+        let text = format!(
+            "version: 1\nname: test\n{share}\narms: {{ one: {arm}, two: {arm} }}\n\
+             backend: {{ servers: 8, service: {{ constant: 10ms }} }}\n\
+             load: {{ closed: {{ clients: 8 }} }}\n{PHASES}"
+        );
+        let plan = load("test", &text, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
+        let (ending, count) = run(&plan, Interrupt::default());
+        assert_eq!(ending.unwrap(), Ending::Complete);
+        count.of(Outcome::Success)
+    };
+    // 8 servers do 800 a second; the last 8 or 16 are under way at the end of the 3 s.
+    assert_eq!(successes(""), 2 * 2400);
+    assert_eq!(successes("share: backend"), 2400);
+    assert_eq!(successes("share: { groups: { both: [two, one] } }"), 2400);
+}

@@ -17,15 +17,17 @@ use answer::Harmed;
 use connection::{Cargo, Connection};
 use faults::engine::ProxyState;
 use faults::{Chain, Item, Payload, ProxyFaults, Stream, Tally, link_rng};
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use testbed_core::client::Connections;
+use std::rc::Rc;
+use testbed_core::client::{Connections, Patience};
 use testbed_core::download::{Progress, TransferId};
 use testbed_core::event::Network;
 use testbed_core::hold::Feed;
 use testbed_core::request::{Answer, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
-use testbed_core::service::{BackendState, Counts, Request, Service};
+use testbed_core::service::{BackendState, Counts, Released, Request, Service};
 use testbed_core::time::{Nanos, Time};
 
 /// Bytes of a request on the wire: about what the live client sends.
@@ -55,11 +57,14 @@ impl Payload for Chunk {
 pub(super) enum Back {
     Answer(Ticket, Answer),
     Transfer(TransferId, Progress),
+    /// The backend lets an answer go that is for another arm, by index.
+    Shared(usize, Released<Call>),
 }
 
 /// What the backend is given: where its answer goes. Another connection may have taken the place.
 #[derive(Clone, Copy, Debug)]
-struct Call {
+pub(super) struct Call {
+    arm: usize,
     connection: usize,
     number: u64,
 }
@@ -67,9 +72,14 @@ struct Call {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Path {
-    service: Service<Call>,
+    /// The arm, by index.
+    arm: usize,
+    /// Whether it is this arm that lets the backend go on.
+    hosts: bool,
+    service: Rc<RefCell<Service<Call>>>,
     classify: Classify,
     connections_are: Connections,
+    patience: Patience,
     classes: Vec<String>,
     faults: ProxyFaults,
     streams: Streams,
@@ -91,11 +101,16 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub(super) fn new(arm: &ArmPlan, streams: &Streams) -> Self {
+    /// The way of the arm `index`, to the backend of `host` or to one of its own.
+    pub(super) fn new(index: usize, arm: &ArmPlan, host: Option<&Self>, streams: &Streams) -> Self {
+        let own = || Rc::new(RefCell::new(Service::new(&arm.backend, streams)));
         Self {
-            service: Service::new(&arm.backend, streams),
+            arm: index,
+            hosts: host.is_none(),
+            service: host.map_or_else(own, |host| Rc::clone(&host.service)),
             classify: arm.classify(),
             connections_are: arm.client().connections,
+            patience: arm.client().patience(),
             classes: arm.client().classes.into_keys().collect(),
             faults: ProxyFaults::default(),
             streams: *streams,
@@ -152,20 +167,23 @@ impl Path {
     fn arrive(&mut self, now: Time, connection: usize) {
         let Connection { number, carries, .. } = &self.connections[connection];
         let request = match carries {
-            Some(Cargo::Transfer(_)) => Request { path: FILE_PATH, class: None },
+            Some(Cargo::Transfer(_)) => Request { path: FILE_PATH, ..Request::CALL },
             Some(Cargo::Call(ticket)) => {
                 let class = self.classes.get(usize::from(ticket.arrival.class.0));
-                Request { class: class.map(String::as_str), ..Request::CALL }
+                let patience = self.patience.left(&ticket.arrival, ticket.start);
+                Request { class: class.map(String::as_str), patience, ..Request::CALL }
             }
             None => Request::CALL,
         };
-        self.service.arrive(now, request, Call { connection, number: *number });
+        let call = Call { arm: self.arm, connection, number: *number };
+        self.service.borrow_mut().arrive(now, request, call);
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
         let moves = self.moves.peek().map(|Reverse((at, _))| *at);
         let known = self.known.first_key_value().map(|((at, _), _)| *at);
-        Time::earliest([self.service.next_wake(), moves, known])
+        let service = if self.hosts { self.service.borrow().next_wake() } else { None };
+        Time::earliest([service, moves, known])
     }
 
     /// Does the next thing that is due at `now`; what came back by it, if anything.
@@ -176,8 +194,14 @@ impl Path {
         if self.moves.peek().is_some_and(|Reverse((at, _))| *at <= now) {
             return self.move_links(now);
         }
-        let released = self.service.release(now)?;
-        self.answer(now, released)
+        if !self.hosts {
+            return None;
+        }
+        let released = self.service.borrow_mut().release(now)?;
+        if released.job.arm == self.arm {
+            return self.answer(now, released);
+        }
+        Some(Back::Shared(released.job.arm, released))
     }
 
     /// Something comes back at `at`, behind what comes back then already.
@@ -203,11 +227,14 @@ impl Path {
     }
 
     pub(super) fn set_faults(&mut self, now: Time, faults: &ArmFaults) {
-        self.service.set_hold(faults.hold);
-        self.service.set_rules(faults.rules.clone());
-        self.service.set_slow_starts(now, &faults.slow_starts);
-        self.service.set_servers(now, faults.servers);
-        self.service.set_frozen(now, faults.frozen);
+        if self.hosts {
+            let mut service = self.service.borrow_mut();
+            service.set_hold(now, faults.hold);
+            service.set_rules(faults.rules.clone());
+            service.set_slow_starts(now, &faults.slow_starts);
+            service.set_servers(now, faults.servers);
+            service.set_frozen(now, faults.frozen);
+        }
         if !self.faults.follow(now, &faults.proxy) {
             return;
         }
@@ -224,15 +251,16 @@ impl Path {
     }
 
     pub(super) fn feed(&mut self, feed: Feed) {
-        self.service.feed(feed);
+        self.service.borrow_mut().feed(feed);
     }
 
     pub(super) fn look(&mut self, now: Time) -> BackendState {
-        self.service.look(now)
+        self.service.borrow_mut().look(now)
     }
 
     pub(super) fn injected(&self) -> Vec<(String, Counts)> {
-        self.service.injected().map(|(name, counts)| (name.to_owned(), counts)).collect()
+        let service = self.service.borrow();
+        service.injected().map(|(name, counts)| (name.to_owned(), counts)).collect()
     }
 
     /// What toxics have done to its links so far.
@@ -246,12 +274,12 @@ impl Path {
 
     pub(super) fn read_back(&self) -> ReadBack {
         let proxy = ProxyState::of(&self.name, &self.faults);
-        ReadBack::new(Some(proxy), self.service.faults())
+        ReadBack::new(Some(proxy), self.service.borrow().faults())
     }
 
     /// Closes everything; the tickets of calls that have not come back.
     pub(super) fn close(&mut self) -> Vec<Ticket> {
-        self.service.drain();
+        self.service.borrow_mut().drain();
         let carried = self.connections.drain(..).filter_map(|connection| connection.carries);
         let carried = carried.filter_map(|cargo| match cargo {
             Cargo::Call(ticket) => Some(ticket),
@@ -260,7 +288,7 @@ impl Path {
         let known = std::mem::take(&mut self.known).into_values();
         let known = known.filter_map(|back| match back {
             Back::Answer(ticket, _) => Some(ticket),
-            Back::Transfer(..) => None,
+            Back::Transfer(..) | Back::Shared(..) => None,
         });
         carried.chain(known).collect()
     }

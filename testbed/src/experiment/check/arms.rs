@@ -9,7 +9,7 @@ use testbed_core::client::ClientConfig;
 use testbed_core::control::{ControllerConfig, Invalid};
 use testbed_core::limit::{Level, LimiterConfig};
 use testbed_core::load::LoadConfig;
-use testbed_core::service::HttpFault;
+use testbed_core::service::{HttpFault, ServiceConfig};
 use testbed_core::time::Nanos;
 
 /// The most arms in a file: each is a label value and, live, a backend and a proxy.
@@ -32,15 +32,15 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Vec<ArmPlan> {
         problems.push(Problem::at_key("/arms", message));
     }
     let mut plans = Vec::new();
-    for (name, arm) in &file.arms {
+    for (index, (name, arm)) in file.arms.iter().enumerate() {
         let at = format!("/arms/{}", escape(name));
-        plans.extend(Check { file, name, arm, at, problems }.plan());
+        plans.extend(Check { file, name, arm, at, problems }.plan(index));
     }
     plans
 }
 
 impl Check<'_> {
-    fn plan(mut self) -> Option<ArmPlan> {
+    fn plan(mut self, index: usize) -> Option<ArmPlan> {
         let name = self.name;
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
         {
@@ -48,10 +48,7 @@ impl Check<'_> {
             let help = "use letters, digits, dots, dashes and underscores";
             self.problems.push(problem.with_help(help));
         }
-        let backend = self.arm.backend.clone().or_else(|| self.file.backend.clone());
-        if backend.is_none() {
-            self.missing("backend");
-        }
+        let backend = self.backend();
         let work = match (&self.arm.controller, &self.arm.limiter) {
             (Some(controller), None) => {
                 self.calls(controller).map(|calls| Work::Calls(Box::new(calls)))
@@ -61,7 +58,20 @@ impl Check<'_> {
             }
             (some, _) => self.one_of_two(some.is_some()),
         };
-        Some(ArmPlan { name: name.to_owned(), backend: backend?, work: work? })
+        Some(ArmPlan { name: name.to_owned(), backend: backend?, host: index, work: work? })
+    }
+
+    fn backend(&mut self) -> Option<ServiceConfig> {
+        let own = self.arm.backend.clone();
+        let at = if own.is_some() { format!("{}/backend", self.at) } else { "/backend".to_owned() };
+        let Some(backend) = own.or_else(|| self.file.backend.clone()) else {
+            self.missing("backend");
+            return None;
+        };
+        for (below, invalid) in backend.invalid() {
+            self.invalid(&format!("{at}/{below}"), vec![invalid]);
+        }
+        Some(backend)
     }
 
     fn problem(&mut self, message: String, help: &str) {
@@ -102,16 +112,26 @@ impl Check<'_> {
         let at = format!("{}/controller/{}", self.at, controller.name());
         self.invalid(&at, controller.invalid());
         self.useless(self.arm.download.is_some(), "download", "controller", "load");
-        let load = self.arm.load.clone().or_else(|| self.file.load.clone());
-        if load.is_none() {
-            self.missing("load");
-        }
+        let load = self.load();
         let admission = self.arm.admission.clone();
         let admission = admission.unwrap_or_else(|| self.file.admission.clone());
         let client = self.client();
         let load = load?;
         self.crowded(&load, &admission);
         Some(Calls { controller: controller.clone(), load, admission, client })
+    }
+
+    fn load(&mut self) -> Option<LoadConfig> {
+        let own = self.arm.load.clone();
+        let at = if own.is_some() { format!("{}/load", self.at) } else { "/load".to_owned() };
+        let Some(load) = own.or_else(|| self.file.load.clone()) else {
+            self.missing("load");
+            return None;
+        };
+        for (below, invalid) in load.invalid() {
+            self.invalid(&format!("{at}/{below}"), vec![invalid]);
+        }
+        Some(load)
     }
 
     fn client(&mut self) -> ClientConfig {

@@ -23,8 +23,8 @@ impl PaceKind for Config {
         Constant { gap_ns: 1e9 / self.rate.get(), arrivals: 0 }
     }
 
-    fn rate(&self) -> Rate {
-        self.rate
+    fn expected(&self, until: Time) -> f64 {
+        self.rate.get() * until.as_secs_f64()
     }
 }
 

@@ -25,8 +25,8 @@ impl PaceKind for Config {
         Poisson { mean_gap: Nanos::from_secs_f64(1.0 / self.rate.get()), at: Time::ZERO }
     }
 
-    fn rate(&self) -> Rate {
-        self.rate
+    fn expected(&self, until: Time) -> f64 {
+        self.rate.get() * until.as_secs_f64()
     }
 }
 

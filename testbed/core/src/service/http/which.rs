@@ -2,6 +2,7 @@
 
 use crate::control::Invalid;
 use crate::quantity::Share;
+use crate::time::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +13,13 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// The class of its client, if it has one.
     pub class: Option<&'a str>,
+    /// How long its client will wait for the answer; it has not said, if none. No rule goes by it.
+    pub patience: Option<Nanos>,
 }
 
 impl Request<'static> {
-    /// A call of a client without a class.
-    pub const CALL: Self = Self { path: "/", class: None };
+    /// A call of a client without a class, who has not said how long it will wait.
+    pub const CALL: Self = Self { path: "/", class: None, patience: None };
 }
 
 /// Which requests a fault is for: those that meet every condition that is written.
@@ -151,7 +154,7 @@ mod tests {
             (3, "/a", None, false),
         ] {
             assert_eq!(
-                which.meets(call, Request { path, class }),
+                which.meets(call, Request { path, class, ..Request::CALL }),
                 meets,
                 "{call} {path} {class:?}"
             );

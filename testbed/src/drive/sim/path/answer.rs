@@ -116,8 +116,8 @@ impl Path {
     }
 
     /// The backend lets an answer go.
-    pub(super) fn answer(&mut self, now: Time, released: Released<Call>) -> Option<Back> {
-        let (Call { connection: index, number }, released) = released.split();
+    pub(in super::super) fn answer(&mut self, now: Time, released: Released<Call>) -> Option<Back> {
+        let (Call { connection: index, number, .. }, released) = released.split();
         let Released { status, served, harm, .. } = released;
         let said = harm.as_ref().and_then(|harm| harm.retry_after.clone());
         let harm = harm.filter(|harm| harm.manner != Manner::Plain);

@@ -1,0 +1,49 @@
+//! The settings of a backend.
+
+use super::backlog::{Discipline, Expired};
+use crate::control::Invalid;
+use crate::distribution::Distribution;
+use crate::time::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A backend as a file writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceConfig {
+    /// Requests it works on at a time, 1 or more.
+    #[schemars(range(min = 1))]
+    pub servers: u32,
+    /// How long a server works on one request.
+    pub service: Distribution,
+    /// Requests that may wait for a server; beyond it, 503.
+    #[serde(default = "backlog")]
+    pub backlog: u32,
+    /// In which order those are served.
+    #[serde(default)]
+    pub queue: Discipline,
+    /// What becomes of those whose client has given up meanwhile.
+    #[serde(default)]
+    pub expired: Expired,
+}
+
+impl ServiceConfig {
+    /// So many servers with a backlog that is first come, first served.
+    pub const fn new(servers: u32, service: Distribution, backlog: u32) -> Self {
+        let (queue, expired) = (Discipline::Fifo, Expired::Serve);
+        Self { servers, service, backlog, queue, expired }
+    }
+
+    /// Settings that an experiment file should not contain, by their places below the backend.
+    pub fn invalid(&self) -> Vec<(&'static str, Invalid)> {
+        let spins = matches!(self.queue, Discipline::Codel(codel) if codel.interval == Nanos::ZERO);
+        let message = "an interval of 0s turns everybody away; write 100ms or so".to_owned();
+        let queue = spins.then_some(("queue/codel", Invalid { field: "interval", message }));
+        let service = self.service.invalid().into_iter().map(|invalid| ("service", invalid));
+        queue.into_iter().chain(service).collect()
+    }
+}
+
+const fn backlog() -> u32 {
+    100_000
+}
