@@ -185,6 +185,17 @@ def live(browser, out):
         check("the verdict is shown", re.search("pass|fail|inconclusive", state), state)
 
 
+def waiters(browser, out):
+    # Enough to download that somebody waits until the run ends.
+    settings = ["--set", "download.tasks=100", "--set", "phases[0].for=10s"]
+    args = ["run", STARVATION, "--mode", "live", *settings, "--listen", "127.0.0.1:0", "--out", str(out)]
+    with Served(*args) as served:
+        page = browser.open(served.url, *PHONE, dark=True)
+        page.wait("[...document.querySelectorAll('caption')].some(({ textContent }) => textContent === 'by-id: the oldest waits')")
+        fits(page, "live page of limiters")
+        keep(page, "live-waiters")
+
+
 def served_runs(browser, out):
     with Served("serve", "--listen", "127.0.0.1:0", "--out", str(out)) as served:
         page = browser.open(served.url, *DESK, empty=True)
@@ -200,7 +211,7 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, Browser(CHROMIUM) as browser:
         out = pathlib.Path(folder)
-        for part in (reports, keyboard, hostile, history, live, served_runs):
+        for part in (reports, keyboard, hostile, history, live, waiters, served_runs):
             part(browser, out)
     print(f"all in {time.monotonic() - begin:.0f} s")
 
