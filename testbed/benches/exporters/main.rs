@@ -131,7 +131,7 @@ impl Cost {
 
 /// Which of the two comes first changes each time.
 fn pair_of(plan: &Plan, pair: usize) -> (Round, (Round, Heard, SpanCounts)) {
-    if pair % 2 == 0 {
+    if pair.is_multiple_of(2) {
         (without(plan), with(plan))
     } else {
         let on = with(plan);
