@@ -17,7 +17,7 @@ pub(super) struct Background {
     rng: Rng,
     /// The utilisation to be reached, if any, from 0 to 1.
     target: Option<f64>,
-    /// Arrivals expected from `since` until the next one.
+    /// Arrivals expected from `since` until the next one; below 0, if that has been noticed too late.
     left: f64,
     since: Time,
     /// Arrivals a nanosecond since then.
@@ -42,7 +42,7 @@ impl Background {
 
     /// Another rate from `now` on.
     fn follow(&mut self, now: Time, rate: f64) {
-        self.left = (self.left - self.rate * now.since(self.since).get() as f64).max(0.0);
+        self.left -= self.rate * now.since(self.since).get() as f64;
         self.since = self.since.max(now);
         self.rate = rate;
     }
@@ -54,13 +54,15 @@ impl Background {
 
     /// When the next one arrives, unless the rate changes before.
     pub(super) fn next_wake(&self) -> Option<Time> {
-        let wait = libm::ceil(self.left / self.rate);
+        let wait = libm::ceil(self.left.max(0.0) / self.rate);
         (self.rate > 0.0).then(|| self.since.after(Nanos::new(wait as u64)))
     }
 
-    /// One has arrived at `now`.
+    /// One has arrived at `now`. What is overdue stays so: however late it is noticed, none is lost.
     fn arrived(&mut self, now: Time) {
-        (self.since, self.left) = (now, self.rng.sample(Exp1));
+        self.follow(now, self.rate);
+        let gap: f64 = self.rng.sample(Exp1);
+        self.left += gap;
     }
 }
 
