@@ -3,12 +3,16 @@
 //! ```text
 //! text -> Document (positions) -> schema check -> File (typed) -> semantic check -> Plan
 //! ```
+//!
+//! Each stage goes on with what the ones before could read, so that one report has all mistakes.
 
 pub mod check;
 pub mod document;
+pub mod explain;
 pub mod file;
 pub mod plan;
 pub mod problem;
+mod salvage;
 pub mod schema_check;
 
 use document::Document;
@@ -33,7 +37,7 @@ pub struct Overrides {
 /// # Errors
 /// Every mistake that was found, with its place and its cure.
 pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Report> {
-    let mut document = Document::parse(name, text)?;
+    let mut document = Document::read(name, text)?;
     let fail = |document: &Document, problems: Vec<Problem>| Report::new(document, problems);
     for (path, value) in &overrides.set {
         document.set(path, value).map_err(|problem| fail(&document, vec![problem]))?;
@@ -41,15 +45,19 @@ pub fn load(name: &str, text: &str, overrides: &Overrides) -> Result<Plan, Repor
     if let Some(problem) = other_version(&document) {
         return Err(fail(&document, vec![problem]));
     }
-    let problems = schema_check::check(&document, &schema());
-    if !problems.is_empty() {
+    let schema = schema();
+    let mut problems = schema_check::check(&document, &schema);
+    let Some((mut file, lost)) = salvage::read(&document, &schema, &mut problems) else {
         return Err(fail(&document, problems));
-    }
-    let mut file: File =
-        document.deserialize().map_err(|problem| fail(&document, vec![problem]))?;
+    };
     file.run.mode = overrides.mode.unwrap_or(file.run.mode);
     file.run.seed = overrides.seed.unwrap_or(file.run.seed);
-    check::plan(file).map_err(|problems| fail(&document, problems))
+    match check::plan(file, lost) {
+        Ok(plan) if problems.is_empty() && document.is_sound() => return Ok(plan),
+        Ok(_) => {}
+        Err(more) => problems.extend(more),
+    }
+    Err(fail(&document, problems))
 }
 
 /// The JSON Schema of experiment files: draft-07, which editors have understood for longest.
@@ -70,6 +78,9 @@ fn other_version(document: &Document) -> Option<Problem> {
     let help = format!("write `version: {VERSION}`, or use the program that belongs to the file");
     Some(Problem::at_value("/version", message).with_help(help))
 }
+
+#[cfg(test)]
+mod bad_files;
 
 #[cfg(test)]
 mod tests {
