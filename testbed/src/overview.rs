@@ -16,7 +16,7 @@ const NARROW: usize = 40;
 const WIDE: usize = 200;
 
 /// The time line of a plan, `columns` wide (40 to 200): phases, faults, what each arm offers, what its
-/// backend can do, and what the run costs. ASCII but for the names.
+/// backend can do, what the run costs, and how much is judged. ASCII but for the names.
 pub fn text(plan: &Plan, columns: usize) -> String {
     let scale = scale(plan, columns);
     let (name, mode, seed) = (&plan.name, plan.mode.name(), plan.seed);
@@ -40,7 +40,16 @@ pub fn text(plan: &Plan, columns: usize) -> String {
         out += &scale.row("offered", &demand.offered, ' ');
         out += &scale.row("capacity", &demand.capacity, ' ');
     }
-    out + "\n" + &demand::cost(plan, &demands)
+    out + "\n" + &demand::cost(plan, &demands) + &judged(plan)
+}
+
+/// How many expectations this mode judges: a live run of a file that is meant for virtual time proves little.
+fn judged(plan: &Plan) -> String {
+    let (here, all) = (plan.expect.len(), plan.resolved.expect.len());
+    if here == all {
+        return format!("judges {all} expectations\n");
+    }
+    format!("judges {here} of {all} expectations; the others are for another mode\n")
 }
 
 fn scale(plan: &Plan, columns: usize) -> Scale {

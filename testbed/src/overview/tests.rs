@@ -40,6 +40,7 @@ many (law fixed)
   capacity |  |800/s                |200/s                 |
 
 costs 20s of virtual time; 22056 requests at most
+judges 0 expectations
 "
     );
 }
@@ -51,6 +52,17 @@ fn lines_are_as_wide_as_the_terminal_within_reason() {
         let longest = text.lines().map(|line| line.chars().count()).max();
         assert_eq!(longest, Some(width.max(49)), "{columns}: {text}");
     }
+}
+
+#[test]
+fn a_plan_says_what_this_mode_judges() {
+    let expect = "expect:\n  - { id: a, that: max(controller.window) <= 64 }\n  - { id: b, mode: live, \
+                  that: max(controller.window) <= 64 }\n";
+    let shown = text(&plan(&format!("{FILE}{expect}")), 80);
+    assert!(
+        shown.ends_with("judges 1 of 2 expectations; the others are for another mode\n"),
+        "{shown}"
+    );
 }
 
 #[test]

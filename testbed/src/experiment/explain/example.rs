@@ -32,10 +32,12 @@ fn at_depth(place: &Place<'_>, depth: usize) -> Value {
         Some("array") => {
             place.entry().map_or(json!([]), |entry| json!([at_depth(&entry, depth + 1)]))
         }
-        Some("integer") => {
-            place.keyword("minimum").cloned().filter(|least| *least != 0).unwrap_or(json!(1))
-        }
-        Some("number") => place.keyword("minimum").cloned().unwrap_or(json!(1)),
+        Some("integer") => place
+            .keyword("minimum")
+            .cloned()
+            .filter(|least| *least != 0)
+            .unwrap_or_else(|| json!(1)),
+        Some("number") => place.keyword("minimum").cloned().unwrap_or_else(|| json!(1)),
         Some("boolean") => json!(true),
         _ => quoted(place),
     }

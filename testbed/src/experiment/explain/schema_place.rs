@@ -129,21 +129,22 @@ impl<'s> Place<'s> {
 
     /// The paragraphs that say what it is: what stands at the field, then what stands at its type.
     pub(super) fn about(&self) -> Vec<String> {
+        let nodes = if self.is_quantity() { vec![self.outer] } else { vec![self.outer, self.node] };
         let mut all: Vec<String> = Vec::new();
-        for node in [self.outer, self.node] {
+        for node in nodes {
             let text = node.get("description").and_then(Value::as_str).unwrap_or_default();
-            // Of a quantity, that is its unit.
-            let is_unit = node.get("pattern").is_some() && std::ptr::eq(node, self.node);
             for paragraph in text.split("\n\n").map(|text| text.replace('\n', " ")) {
-                if !paragraph.is_empty()
-                    && !all.contains(&paragraph)
-                    && !(is_unit && self.definition.is_some())
-                {
+                if !(paragraph.is_empty() || all.contains(&paragraph)) {
                     all.push(paragraph);
                 }
             }
         }
         all
+    }
+
+    /// Whether it is a number with a unit; the description of such a type is how one writes it.
+    fn is_quantity(&self) -> bool {
+        self.node.get("pattern").is_some() && self.definition.is_some()
     }
 
     /// The type in words.
@@ -170,8 +171,8 @@ impl<'s> Place<'s> {
 
     /// How a quantity is written.
     pub(super) fn unit(&self) -> String {
-        let is_quantity = self.node.get("pattern").is_some() && self.definition.is_some();
-        let text = self.node.get("description").and_then(Value::as_str).filter(|_| is_quantity);
+        let text = self.node.get("description").and_then(Value::as_str);
+        let text = text.filter(|_| self.is_quantity());
         text.unwrap_or_default().to_owned()
     }
 
