@@ -37,6 +37,12 @@ pub enum Command {
     Check(CheckArgs),
     /// Run finished virtual runs again and compare what they record, byte by byte
     Verify(VerifyArgs),
+    /// Write a first experiment file, with comments
+    Init(InitArgs),
+    /// Say what a field of experiment files is: meaning, unit, range, default, an example
+    Explain(ExplainArgs),
+    /// Show what a run will do on a time line, and what it will cost
+    Plan(PlanArgs),
     /// Drive one controller or limiter over recorded inputs
     Law(LawArgs),
     /// Turn a finished run into metrics with timestamps, for Prometheus and its dashboards
@@ -206,6 +212,43 @@ pub struct VerifyArgs {
     /// Run directories
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 1 it cannot be written, 2 there is such a file already.")]
+pub struct InitArgs {
+    /// The file to write; one that is there is left as it is
+    #[arg(default_value = "experiment.yaml")]
+    pub file: PathBuf,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  windtunnel explain\n  windtunnel explain \
+                        faults.backend.hold\n  windtunnel explain arms.controller.velox.window\n\n\
+                        Exit codes: 2 there is no such field.")]
+pub struct ExplainArgs {
+    /// The field, with dots; the top of the file, if left out
+    #[arg(default_value = "", hide_default_value = true)]
+    pub path: String,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 2 the file cannot be read, 3 invalid experiment file.")]
+pub struct PlanArgs {
+    /// The experiment file
+    pub file: PathBuf,
+    /// As in `run`
+    #[arg(long)]
+    pub mode: Option<Mode>,
+    /// As in `run`
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// As in `run`
+    #[arg(long, value_name = "PATH=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
 }
 
 /// Arguments of `law`.

@@ -3,13 +3,17 @@
 //! ```text
 //! text -> Document (positions) -> schema check -> File (typed) -> semantic check -> Plan
 //! ```
+//!
+//! Each stage goes on with what the ones before could read, so that one report has all mistakes.
 
 pub mod check;
 pub mod document;
+pub mod explain;
 pub mod file;
 pub mod plan;
 pub mod predict;
 pub mod problem;
+mod salvage;
 pub mod schema_check;
 pub mod sweep;
 
@@ -77,23 +81,26 @@ pub fn load_point(name: &str, text: &str, overrides: &Overrides) -> Result<Plan,
 }
 
 fn read(name: &str, text: &str, overrides: &Overrides) -> Result<(Document, Plan), Report> {
-    let mut document = Document::parse(name, text)?;
+    let mut document = Document::read(name, text)?;
     let fail = |document: &Document, problems: Vec<Problem>| Report::new(document, problems);
     let changed = overrides.change(&mut document);
     changed.map_err(|problem| fail(&document, vec![problem]))?;
     if let Some(problem) = other_version(&document) {
         return Err(fail(&document, vec![problem]));
     }
-    let problems = schema_check::check(&document, &schema());
-    if !problems.is_empty() {
+    let schema = schema();
+    let mut problems = schema_check::check(&document, &schema);
+    let Some((mut file, lost)) = salvage::read(&document, &schema, &mut problems) else {
         return Err(fail(&document, problems));
-    }
-    let mut file: File =
-        document.deserialize().map_err(|problem| fail(&document, vec![problem]))?;
+    };
     file.run.mode = overrides.mode.unwrap_or(file.run.mode);
     file.run.seed = overrides.seed.unwrap_or(file.run.seed);
-    let plan = check::plan(file).map_err(|problems| fail(&document, problems))?;
-    Ok((document, plan))
+    match check::plan(file, lost) {
+        Ok(plan) if problems.is_empty() && document.is_sound() => return Ok((document, plan)),
+        Ok(_) => {}
+        Err(more) => problems.extend(more),
+    }
+    Err(fail(&document, problems))
 }
 
 /// The JSON Schema of experiment files: draft-07, which editors have understood for longest.
@@ -114,6 +121,9 @@ fn other_version(document: &Document) -> Option<Problem> {
     let help = format!("write `version: {VERSION}`, or use the program that belongs to the file");
     Some(Problem::at_value("/version", message).with_help(help))
 }
+
+#[cfg(test)]
+mod bad_files;
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use testbed::backend::{BackendUrl, ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{
-    self, BackendArgs, CheckArgs, Cli, Command, HealthcheckArgs, LawArgs, ProxyArgs, PublishArgs,
-    ReportArgs, RunArgs, ServeArgs, SweepArgs, VerifyArgs,
+    self, BackendArgs, CheckArgs, Cli, Command, ExplainArgs, HealthcheckArgs, InitArgs, LawArgs,
+    PlanArgs, ProxyArgs, PublishArgs, ReportArgs, RunArgs, ServeArgs, SweepArgs, VerifyArgs,
 };
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -25,7 +25,7 @@ use testbed::serve::{HostName, ServeCommand, ServeCommandError, run_serve};
 use testbed::sweep::{SweepCommand, SweepError, sweep};
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
 use testbed::verify::{VerifyError, verify};
-use testbed::{law, list, say};
+use testbed::{init, law, list, overview, say};
 use testbed_core::service::ServiceConfig;
 
 /// Something broke; a retry may help.
@@ -61,6 +61,9 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep_command(args),
         Command::Check(args) => check_command(&args),
         Command::Verify(args) => verify_command(&args),
+        Command::Init(args) => init_command(&args),
+        Command::Explain(args) => explain_command(&args),
+        Command::Plan(args) => plan_command(args),
         Command::Law(args) => law_command(&args),
         Command::Publish(args) => publish_command(args),
         Command::Report(args) => report_command(&args),
@@ -265,6 +268,33 @@ fn listed(name: &str, report: &Report) -> Vec<serde_json::Value> {
         problem["file"] = name.into();
     }
     problems
+}
+
+fn init_command(args: &InitArgs) -> Result<u8, Failure> {
+    let name = args.file.display();
+    init::init(&args.file).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure(USAGE, format!("error: {name} is there already; name another file"))
+        }
+        _ => Failure(BROKEN, format!("error: cannot write {name}: {error}")),
+    })?;
+    print(&format!("wrote {name}; try: windtunnel run {name}\n"))?;
+    Ok(0)
+}
+
+fn explain_command(args: &ExplainArgs) -> Result<u8, Failure> {
+    let text = experiment::explain::explain(&experiment::schema(), &args.path)
+        .map_err(|unknown| Failure(USAGE, format!("error: {unknown}")))?;
+    print(&text)?;
+    Ok(0)
+}
+
+fn plan_command(args: PlanArgs) -> Result<u8, Failure> {
+    let overrides = Overrides { mode: args.mode, seed: args.seed, set: args.set };
+    let (_, plan) = load(&args.file, &overrides)?;
+    let columns = terminal_size::terminal_size_of(io::stdout()).map_or(80, |(width, _)| width.0);
+    print(&overview::text(&plan, columns.into()))?;
+    Ok(0)
 }
 
 fn law_command(args: &LawArgs) -> Result<u8, Failure> {

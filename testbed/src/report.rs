@@ -1,5 +1,7 @@
 //! What a run says at its end: as text for people, as JSON for programs.
 
+mod closer;
+
 use crate::experiment::plan::Plan;
 use crate::verdict::guard::Generator;
 use crate::verdict::{Class, Judged, Verdict};
@@ -61,7 +63,7 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
     let (name, mode, seed) = (&plan.name, plan.mode.name(), plan.seed);
     let class = verdict.class.name().to_uppercase();
     let _ = writeln!(out, "\n{class}  {name} ({mode}, seed {seed})  {}", run_dir.display());
-    out
+    out + &closer::text(verdict, run_dir)
 }
 
 fn load(generator: &Generator) -> String {

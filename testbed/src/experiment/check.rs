@@ -1,15 +1,20 @@
 //! The semantic check: what a schema cannot see. Names that must exist, ranges that depend on one
-//! another, settings that cannot work. It finds all mistakes, and makes the plan if there are none.
+//! another, settings that cannot work. It finds all mistakes in what could be read, and makes the plan if there are none.
 
 mod arms;
 mod expect;
 mod faults;
 mod overload;
+mod problems;
 mod sharing;
+mod units;
+
+pub use problems::Lost;
 
 use super::file::File;
 use super::plan::{PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
+use problems::Problems;
 use std::collections::BTreeSet;
 use testbed_core::time::{Nanos, Time};
 
@@ -18,27 +23,27 @@ const MAX_RUN: Nanos = Nanos::from_secs(30 * 24 * 3600);
 /// The shortest sampling interval.
 const MIN_SAMPLE: Nanos = Nanos::from_millis(1);
 
-/// Mistakes found so far.
-type Problems = Vec<Problem>;
-
-/// Resolves a file.
+/// Resolves a file of which some parts may be `lost`; then there is no plan.
 ///
 /// # Errors
-/// Every mistake in it, at its place.
-pub fn plan(file: File) -> Result<Plan, Problems> {
-    let mut problems = Problems::new();
+/// Every mistake in what is not lost, at its place.
+pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
+    let mut problems = Problems::new(lost);
     run_settings(&file, &mut problems);
     let phases = phases(&file, &mut problems);
-    let mut arms = arms::check(&file, &mut problems);
+    let arms = arms::check(&file, &mut problems);
     let faults = faults::check(&file, &phases, &arms, &mut problems);
     let expect = expect::check(&file, &phases, &arms, &mut problems);
     arms::spinning(&faults, &arms, &mut problems);
-    if problems.is_empty() {
-        sharing::check(&file, &mut arms, &faults, &mut problems);
-        overload::check(&file, &phases, &arms, &faults, &mut problems);
-    }
+    let faults: Vec<_> = faults.into_iter().map(|(_, fault)| fault).collect();
+    let whole: Option<Vec<_>> = arms.into_iter().collect();
+    let Some(mut arms) = whole.filter(|_| problems.is_empty()) else {
+        return Err(problems.into_vec());
+    };
+    sharing::check(&file, &mut arms, &faults, &mut problems);
+    overload::check(&file, &phases, &arms, &faults, &mut problems);
     if !problems.is_empty() {
-        return Err(problems);
+        return Err(problems.into_vec());
     }
     Ok(Plan {
         name: file.name.clone(),
@@ -73,9 +78,15 @@ fn phases(file: &File, problems: &mut Problems) -> Vec<PhasePlan> {
     let mut begin = Time::ZERO;
     let mut plans = Vec::new();
     for (index, phase) in file.phases.iter().enumerate() {
+        if phase.name.is_empty() {
+            let at = format!("/phases/{index}/name");
+            problems.push(Problem::at_value(at, "a phase without a name cannot be spoken of"));
+        }
         if phase.length == Nanos::ZERO {
             let at = format!("/phases/{index}/for");
-            problems.push(Problem::at_value(at, "a phase of no length is never seen"));
+            problems.push(Problem::at_value(&at, "a phase of no length is never seen"));
+            // Whatever is to happen in it would be wrong too.
+            problems.lost.add(at);
         }
         let end = begin.after(phase.length);
         plans.push(PhasePlan { name: phase.name.clone(), begin, end });
@@ -104,7 +115,7 @@ fn unique<'n>(
     }
 }
 
-/// The index of `name` among `names`; a problem at `at` if it is not there.
+/// The index of `name` among `names`; a problem at `at` if it is not there, and all names are known.
 fn resolve(
     what: &str,
     name: &str,
@@ -113,7 +124,8 @@ fn resolve(
     problems: &mut Problems,
 ) -> Option<usize> {
     let found = names.iter().position(|other| *other == name);
-    if found.is_none() {
+    let known = !names.contains(&"") && !problems.lost.covers(&format!("/{what}s"));
+    if found.is_none() && known {
         let hint = did_you_mean(name, names.iter().copied());
         let problem = Problem::at_value(at, format!("there is no {what} `{name}`{hint}"));
         problems.push(problem.with_help(format!("{what}s here: {}", names.join(", "))));

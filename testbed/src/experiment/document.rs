@@ -6,11 +6,13 @@
 //! changes it in between.
 
 mod load;
+mod mend;
 mod node;
 mod set;
 mod typed;
 
 use super::problem::{At, Position, Problem, Report, Source};
+use load::Slip;
 use node::Node;
 pub(super) use node::escape;
 use serde::de::DeserializeOwned;
@@ -20,6 +22,8 @@ use std::ops::Range;
 
 /// Bytes a file may have.
 const MAX_BYTES: u64 = 1 << 20;
+/// With more mistakes in its YAML than a report shows, a document is not looked into further.
+const SLIPS: usize = 50;
 
 /// A parsed experiment file: a mapping, with positions.
 ///
@@ -29,6 +33,8 @@ pub struct Document {
     source: Source,
     root: Node,
     settings: Vec<Setting>,
+    /// What is wrong with it as YAML; see [`Document::read`].
+    slips: Vec<Slip>,
 }
 
 impl Document {
@@ -40,12 +46,38 @@ impl Document {
     /// top, nesting deeper than 32, more than 50,000 nodes, anchors and aliases, tags, merge keys,
     /// keys that are not text, duplicate keys, numbers that are not finite, control characters.
     pub fn parse(name: &str, text: &str) -> Result<Self, Report> {
+        let document = Self::read(name, text)?;
+        if document.slips.is_empty() { Ok(document) } else { Err(Report::new(&document, [])) }
+    }
+
+    /// The same, but goes on where there is something to go on with: duplicate fields, anchors, aliases,
+    /// tags and odd names are kept, and are part of every [`Report::new`] about the document.
+    ///
+    /// # Errors
+    /// All that is wrong with a text of which no tree can be made.
+    pub fn read(name: &str, text: &str) -> Result<Self, Report> {
         Self::refuse_long(name, text.len() as u64)?;
         let source = Source::new(name, text);
-        match load::load(text).and_then(load::mapping_at_top) {
-            Ok(root) => Ok(Self { source, root, settings: Vec::new() }),
-            Err(slips) => Err(Report::placed(source, slips)),
+        let read = load::read(text).and_then(|(root, slips)| match load::mapping_at_top(root) {
+            Ok(root) => Ok((root, slips)),
+            Err(more) => Err([slips, more].concat()),
+        });
+        match read {
+            Ok((root, slips)) if slips.len() <= SLIPS => {
+                Ok(Self { source, root, settings: Vec::new(), slips })
+            }
+            Ok((_, slips)) | Err(slips) => Err(Report::placed(source, slips)),
         }
+    }
+
+    /// Whether nothing is wrong with it as YAML.
+    pub fn is_sound(&self) -> bool {
+        self.slips.is_empty()
+    }
+
+    /// What is wrong with it as YAML, with the bytes it is about.
+    pub(super) fn slips(&self) -> &[Slip] {
+        &self.slips
     }
 
     /// Refuses a file by its length, before it is read.
@@ -81,6 +113,12 @@ impl Document {
             At::Value if found.complete && !self.begins_below(&found) => found.node.span.clone(),
             At::Value | At::Key => found.key,
         }
+    }
+
+    /// Where the whole value of the field at `path` stands; nowhere if there is none.
+    pub(super) fn whole(&self, path: &str) -> Range<usize> {
+        let found = self.root.find(path);
+        if found.complete { found.node.span.clone() } else { 0..0 }
     }
 
     fn begins_below(&self, found: &node::Found<'_>) -> bool {

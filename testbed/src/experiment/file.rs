@@ -27,7 +27,7 @@ pub struct File {
     /// The version of the format: 1.
     pub version: u32,
     /// A short name, used for the run directory: letters, digits, dots, dashes, underscores.
-    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"))]
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"), example = &"overload-recovery")]
     pub name: String,
     /// The question, in prose.
     #[serde(default)]
@@ -219,6 +219,7 @@ impl Default for Classify {
 #[serde(deny_unknown_fields)]
 pub struct PhaseFile {
     /// Its name: faults and expectations refer to it.
+    #[schemars(example = &"degraded")]
     pub name: String,
     /// How long it lasts.
     #[serde(rename = "for")]
@@ -233,9 +234,11 @@ pub struct PhaseFile {
 #[serde(deny_unknown_fields)]
 pub struct FaultFile {
     /// Its name, in events and metrics.
+    #[schemars(example = &"fewer-servers")]
     pub name: String,
     /// The phase in which it is on; the whole run, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"degraded")]
     pub during: Option<String>,
     /// How long after the beginning of that phase, or of the run, it is switched on; at once, if
     /// left out.
@@ -304,12 +307,15 @@ pub enum ProxyFault {
 #[serde(deny_unknown_fields)]
 pub struct ExpectFile {
     /// Its name in verdicts.
+    #[schemars(example = &"climbs-back")]
     pub id: String,
     /// The arm it speaks of; each of them, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"double")]
     pub arm: Option<String>,
     /// The phase it speaks of; the whole run, if left out.
     #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"degraded")]
     pub phase: Option<String>,
     /// The only mode in which it is judged; both, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,8 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use place::Place;
 use serde_json::Value;
-use words::{found, list, plain};
+use words::{found, plain};
+pub(super) use words::{list, noun, of_type};
 
 /// All mistakes in `document` by a JSON Schema as schemars writes it (draft 7 or 2020-12), in a
 /// fixed order. Empty if the document is valid.
@@ -168,10 +169,9 @@ fn out_of_bounds(error: &ValidationError<'_>, place: &Place<'_>) -> Problem {
         Kind::OneOfMultipleValid { .. } => "this fits more than one kind".to_owned(),
         _ => error.masked().to_string(),
     };
-    Problem {
-        help: place.description(),
-        ..Problem::at_value(error.instance_path().as_str(), message)
-    }
+    let problem = Problem::at_value(error.instance_path().as_str(), message);
+    let help = [place.description(), place.range()].into_iter().flatten().collect::<Vec<_>>();
+    if help.is_empty() { problem } else { problem.with_help(help.join(" ")) }
 }
 
 #[cfg(test)]

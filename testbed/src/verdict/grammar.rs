@@ -17,7 +17,7 @@
 mod parse;
 mod text;
 
-pub use parse::parse;
+pub use parse::{Written, WrittenUnit, parse, written};
 pub use text::in_unit;
 
 use crate::watch::series::{Counted, PerRequest};

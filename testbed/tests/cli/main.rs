@@ -6,6 +6,7 @@ mod support;
 
 mod bad_input;
 mod closed_pipes;
+mod craft;
 mod determinism;
 mod downloads;
 mod exit_codes;

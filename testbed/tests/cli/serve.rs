@@ -63,7 +63,7 @@ fn remote<'a>(url: &'a str, args: &[&'a str]) -> Vec<&'a str> {
 /// What was printed, without the run's directory, which is another one each time.
 fn without_run_dir(printed: &str) -> String {
     let lines = printed.lines().filter(|line| !line.contains("\"run_dir\""));
-    lines.map(|line| line.split("  runs/").next().unwrap().to_owned() + "\n").collect()
+    lines.map(|line| line.split(" runs/").next().unwrap().trim_end().to_owned() + "\n").collect()
 }
 
 /// Waits until the client shows that the fault is on.

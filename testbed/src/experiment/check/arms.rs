@@ -26,7 +26,8 @@ struct Check<'a> {
 }
 
 /// Resolves the arms of a file.
-pub(super) fn check(file: &File, problems: &mut Problems) -> Vec<ArmPlan> {
+/// `None` stands for one that cannot be.
+pub(super) fn check(file: &File, problems: &mut Problems) -> Vec<Option<ArmPlan>> {
     if file.arms.is_empty() || file.arms.len() > MAX_ARMS {
         let message = format!("there are {} arms; write 1 to {MAX_ARMS}", file.arms.len());
         problems.push(Problem::at_key("/arms", message));
@@ -34,7 +35,7 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Vec<ArmPlan> {
     let mut plans = Vec::new();
     for (index, (name, arm)) in file.arms.iter().enumerate() {
         let at = format!("/arms/{}", escape(name));
-        plans.extend(Check { file, name, arm, at, problems }.plan(index));
+        plans.push(Check { file, name, arm, at, problems }.plan(index));
     }
     plans
 }
@@ -74,11 +75,20 @@ impl Check<'_> {
         Some(backend)
     }
 
+    /// Whether the arm has a field that could not be read.
+    fn is_lost(&self, field: &str) -> bool {
+        self.problems.lost.covers(&format!("{}/{field}", self.at))
+    }
+
     fn problem(&mut self, message: String, help: &str) {
         self.problems.push(Problem::at_key(&self.at, message).with_help(help));
     }
 
     fn one_of_two(&mut self, both: bool) -> Option<Work> {
+        if self.is_lost("controller") || self.is_lost("limiter") {
+            self.client();
+            return None;
+        }
         let what = if both { "both a controller and a limiter" } else { "neither" };
         let message = format!("arm `{}` has {what}", self.name);
         let help = "write `controller:` for requests behind a window, or `limiter:` for downloads \
@@ -149,6 +159,9 @@ impl Check<'_> {
             LoadConfig::Input(input) => (input.requests, "requests of input"),
             LoadConfig::Open(_) => return,
         };
+        if self.is_lost("admission") || self.problems.lost.covers("/admission") {
+            return;
+        }
         if at_once > u64::from(admission.max_waiting) {
             let message =
                 format!("{at_once} {what} do not fit into max_waiting {}", admission.max_waiting);
@@ -214,12 +227,16 @@ fn some_of(tasks: &[u32]) -> String {
 }
 
 /// Clients that do not think and are answered at once would ask again without time passing.
-pub(super) fn spinning(faults: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
+pub(super) fn spinning(
+    faults: &[(usize, FaultPlan)],
+    arms: &[Option<ArmPlan>],
+    problems: &mut Problems,
+) {
     let restless = |arm: &ArmPlan| match arm.calls().map(|calls| &calls.load) {
         Some(LoadConfig::Closed(closed)) => closed.think.is_none(),
         _ => false,
     };
-    for arm in arms.iter().filter(|arm| restless(arm)) {
+    for arm in arms.iter().flatten().filter(|arm| restless(arm)) {
         if arm.backend.service.mean() == Nanos::ZERO {
             let at = format!("/arms/{}", escape(&arm.name));
             let message =
@@ -228,10 +245,10 @@ pub(super) fn spinning(faults: &[FaultPlan], arms: &[ArmPlan], problems: &mut Pr
             problems.push(Problem::at_key(at, message).with_help(help));
         }
     }
-    for (index, fault) in faults.iter().enumerate() {
+    for (index, fault) in faults {
         let Action::Http(HttpFault::Reject(reject)) = &fault.action else { continue };
         let at_once = reject.after == Nanos::ZERO && reject.which.calls.is_none();
-        if at_once && fault.arms.iter().filter_map(|arm| arms.get(*arm)).any(restless) {
+        if at_once && fault.arms.iter().filter_map(|arm| arms.get(*arm)?.as_ref()).any(restless) {
             let at = format!("/faults/{index}/backend/reject/after");
             let message = "clients that do not think, rejected after 0s, would spin";
             let help = "give the rejection an `after:`, or the clients a `think:`";

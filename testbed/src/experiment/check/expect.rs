@@ -1,6 +1,6 @@
 //! What the schema cannot see of expectations.
 
-use super::{Problems, resolve, unique};
+use super::{Problems, resolve, unique, units};
 use crate::experiment::file::{ExpectFile, File};
 use crate::experiment::plan::{ArmPlan, Expectation, PhasePlan};
 use crate::experiment::problem::{Problem, did_you_mean};
@@ -11,7 +11,7 @@ use crate::watch::series::{self, Kind};
 pub(super) fn check(
     file: &File,
     phases: &[PhasePlan],
-    arms: &[ArmPlan],
+    arms: &[Option<ArmPlan>],
     problems: &mut Problems,
 ) -> Vec<Expectation> {
     unique(file.expect.iter().map(|expect| expect.id.as_str()), "/expect", "id", problems);
@@ -21,12 +21,9 @@ pub(super) fn check(
         let sentence = sentence(expect, &at, problems);
         let speaks_of = speaks_of(file, expect, &at, problems);
         let phase = phase(expect, phases, &at, problems);
-        let (Some(sentence), Some(speaks_of), Some(phase)) = (sentence, speaks_of, phase) else {
-            continue;
-        };
-        if arms.len() == file.arms.len() {
-            recorded(&sentence, &speaks_of, arms, &format!("{at}/that"), problems);
-        }
+        let (Some(sentence), Some(speaks_of)) = (sentence, speaks_of) else { continue };
+        recorded((&expect.that, &sentence), &speaks_of, arms, &format!("{at}/that"), problems);
+        let Some(phase) = phase else { continue };
         if expect.mode.is_none_or(|mode| mode == file.run.mode) {
             let id = expect.id.clone();
             expectations.push(Expectation { id, arms: speaks_of, phase, sentence });
@@ -52,6 +49,7 @@ fn speaks_of(
 ) -> Option<Vec<usize>> {
     let names: Vec<_> = file.arms.keys().map(String::as_str).collect();
     match &expect.arm {
+        None if problems.lost.covers(&format!("{at}/arm")) => None,
         None => Some((0..names.len()).collect()),
         Some(name) => Some(vec![resolve("arm", name, &names, format!("{at}/arm"), problems)?]),
     }
@@ -70,23 +68,27 @@ fn phase(
     }
 }
 
-/// Whether each arm records what the sentence speaks of; the first that does not is a problem.
+/// Whether each arm records what the sentence speaks of, in its unit; the first that does not is a
+/// problem.
 fn recorded(
-    sentence: &Sentence,
+    (text, sentence): (&str, &Sentence),
     speaks_of: &[usize],
-    arms: &[ArmPlan],
+    arms: &[Option<ArmPlan>],
     at: &str,
     problems: &mut Problems,
 ) {
-    let mut speaks_of = speaks_of.iter().filter_map(|arm| arms.get(*arm));
-    let problem = speaks_of.find_map(|arm| match &sentence.measure {
-        Measure::Aggregate { series, .. } => of_series(series, false, arm, at),
-        Measure::TimeTo { series, .. } => of_series(series, true, arm, at),
-        Measure::OverFifo(_) => of_series(grammar::WAIT, false, arm, at),
-        measure @ (Measure::Jain | Measure::ZeroProgress { .. }) => {
-            of_waiters(measure, arm, arms, at)
-        }
-    });
+    let mut speaks_of = speaks_of.iter().filter_map(|arm| arms.get(*arm)?.as_ref());
+    let problem =
+        speaks_of.find_map(|arm| match &sentence.measure {
+            Measure::Aggregate { series, .. } => of_series(series, false, arm, at)
+                .or_else(|| of_unit((text, sentence), series, arm, at)),
+            Measure::TimeTo { series, .. } => of_series(series, true, arm, at)
+                .or_else(|| of_unit((text, sentence), series, arm, at)),
+            Measure::OverFifo(_) => of_series(grammar::WAIT, false, arm, at),
+            measure @ (Measure::Jain | Measure::ZeroProgress { .. }) => {
+                of_waiters(measure, arm, arms, at)
+            }
+        });
     problems.extend(problem);
 }
 
@@ -103,8 +105,24 @@ fn of_series(name: &str, instants: bool, arm: &ArmPlan, at: &str) -> Option<Prob
     }
 }
 
+/// The problem with comparing what `arm` records under a name with numbers of another unit.
+fn of_unit(
+    (text, sentence): (&str, &Sentence),
+    name: &str,
+    arm: &ArmPlan,
+    at: &str,
+) -> Option<Problem> {
+    let (unit, _) = series::find(name, &arm.work)?;
+    units::check(text, sentence, (name, unit), at)
+}
+
 /// The problem with asking `arm` for its waiters.
-fn of_waiters(measure: &Measure, arm: &ArmPlan, arms: &[ArmPlan], at: &str) -> Option<Problem> {
+fn of_waiters(
+    measure: &Measure,
+    arm: &ArmPlan,
+    arms: &[Option<ArmPlan>],
+    at: &str,
+) -> Option<Problem> {
     if arm.downloads().is_some() {
         return None;
     }
@@ -114,7 +132,7 @@ fn of_waiters(measure: &Measure, arm: &ArmPlan, arms: &[ArmPlan], at: &str) -> O
          `{law}`",
         arm.name
     );
-    let limited = arms.iter().filter(|arm| arm.downloads().is_some());
+    let limited = arms.iter().flatten().filter(|arm| arm.downloads().is_some());
     let names: Vec<_> = limited.map(|arm| arm.name.as_str()).collect();
     let help = if names.is_empty() {
         "give the arm a `limiter` in place of its `controller`".to_owned()

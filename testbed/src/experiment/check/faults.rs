@@ -9,13 +9,13 @@ use testbed_core::hold::{Hold, HoldConfig};
 use testbed_core::service::HttpFault;
 use testbed_core::time::Time;
 
-/// Resolves the faults of a file.
+/// Resolves the faults of a file, each with its index there.
 pub(super) fn check(
     file: &File,
     phases: &[PhasePlan],
-    arms: &[ArmPlan],
+    arms: &[Option<ArmPlan>],
     problems: &mut Problems,
-) -> Vec<FaultPlan> {
+) -> Vec<(usize, FaultPlan)> {
     unique(file.faults.iter().map(|fault| fault.name.as_str()), "/faults", "name", problems);
     let mut plans = Vec::new();
     for (index, fault) in file.faults.iter().enumerate() {
@@ -24,12 +24,11 @@ pub(super) fn check(
         let acts_on = acts_on(file, fault, &at, problems);
         let action = action(fault, &at, problems);
         if let (Some((begin, end)), Some(arms), Some(action)) = (span, acts_on, action) {
-            plans.push(FaultPlan { name: fault.name.clone(), begin, end, arms, action });
+            let name = fault.name.clone();
+            plans.push((index, FaultPlan { name, begin, end, arms, action }));
         }
     }
-    if plans.len() == file.faults.len() {
-        holds(&plans, arms, problems);
-    }
+    holds(&plans, arms, problems);
     plans
 }
 
@@ -40,14 +39,19 @@ fn span(
     at: &str,
     problems: &mut Problems,
 ) -> Option<(Time, Time)> {
-    let (what, begin, end) = match &fault.during {
-        None => ("the run".to_owned(), Time::ZERO, phases.last()?.end),
+    let (what, begin, end, place) = match &fault.during {
+        None => ("the run".to_owned(), Time::ZERO, phases.last()?.end, "/phases".to_owned()),
         Some(name) => {
             let names: Vec<_> = phases.iter().map(|phase| phase.name.as_str()).collect();
             let index = resolve("phase", name, &names, format!("{at}/during"), problems)?;
-            (format!("phase `{name}`"), phases[index].begin, phases[index].end)
+            let PhasePlan { begin, end, .. } = phases[index];
+            (format!("phase `{name}`"), begin, end, format!("/phases/{index}"))
         }
     };
+    let unknown = |field: &str| problems.lost.covers(&format!("{at}/{field}"));
+    if ["during", "at", "for"].into_iter().any(unknown) || problems.lost.touches(&place) {
+        return None;
+    }
     let on = begin.after(fault.at.unwrap_or_default());
     let off = fault.length.map_or(end, |length| on.after(length));
     let length = end.since(begin);
@@ -74,6 +78,9 @@ fn acts_on(
     problems: &mut Problems,
 ) -> Option<Vec<usize>> {
     let names: Vec<_> = file.arms.keys().map(String::as_str).collect();
+    if problems.lost.covers(&format!("{at}/arms")) {
+        return None;
+    }
     let Some(wanted) = &fault.arms else {
         return Some((0..names.len()).collect());
     };
@@ -88,10 +95,12 @@ fn acts_on(
 }
 
 fn action(fault: &FaultFile, at: &str, problems: &mut Problems) -> Option<Action> {
+    let unknown = |field: &str| problems.lost.covers(&format!("{at}/{field}"));
     match (&fault.backend, &fault.toxic, &fault.proxy) {
         (Some(backend), None, None) => backend_action(backend, &format!("{at}/backend"), problems),
         (None, Some(toxic), None) => Some(Action::Toxic(toxic.clone())),
         (None, None, Some(_)) => Some(Action::Down),
+        (None, None, None) if ["backend", "toxic", "proxy"].into_iter().any(unknown) => None,
         _ => {
             let message = "a fault is exactly one of backend, toxic and proxy";
             problems.push(Problem::at_key(at, message).with_help("split it into several faults"));
@@ -148,13 +157,13 @@ fn possible(
 }
 
 /// A gradient can only be held where a law has a baseline, and a backend has one hold at a time.
-fn holds(plans: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
-    for (index, plan) in plans.iter().enumerate() {
+fn holds(plans: &[(usize, FaultPlan)], arms: &[Option<ArmPlan>], problems: &mut Problems) {
+    for (place, (index, plan)) in plans.iter().enumerate() {
         let Action::Hold(hold) = &plan.action else {
             continue;
         };
         let at = format!("/faults/{index}");
-        for arm in plan.arms.iter().filter_map(|arm| arms.get(*arm)) {
+        for arm in plan.arms.iter().filter_map(|arm| arms.get(*arm)?.as_ref()) {
             let vitals = arm.calls().map_or(&[][..], |calls| calls.controller.vitals());
             let follows = vitals.iter().any(|vital| vital.name == "baseline_rtt");
             if matches!(hold, Hold::Gradient { .. }) && !follows {
@@ -168,13 +177,13 @@ fn holds(plans: &[FaultPlan], arms: &[ArmPlan], problems: &mut Problems) {
                 problems.push(Problem::at_key(&at, message).with_help(help));
             }
         }
-        let overlaps = |other: &&FaultPlan| {
+        let overlaps = |(_, other): &&(usize, FaultPlan)| {
             matches!(other.action, Action::Hold(_))
                 && other.begin < plan.end
                 && plan.begin < other.end
                 && other.arms.iter().any(|arm| plan.arms.contains(arm))
         };
-        if let Some(other) = plans[..index].iter().find(overlaps) {
+        if let Some((_, other)) = plans[..place].iter().find(overlaps) {
             let message = format!("`{}` already holds this backend at that time", other.name);
             problems
                 .push(Problem::at_key(&at, message).with_help("use another phase or other arms"));

@@ -36,11 +36,18 @@ const CURES: [(&str, &str); 9] = [
 
 /// The tree of a text, `None` without content, or all that is wrong with it.
 pub(super) fn load(text: &str) -> Result<Option<Node>, Vec<Slip>> {
+    match read(text)? {
+        (root, slips) if slips.is_empty() => Ok(root),
+        (_, slips) => Err(slips),
+    }
+}
+
+/// The tree of a text with what is wrong and does not hinder reading on, or else all that is wrong.
+pub(super) fn read(text: &str) -> Result<(Option<Node>, Vec<Slip>), Vec<Slip>> {
     check_characters(text).map_err(|slip| vec![slip])?;
     let mut loader = Loader::new(text);
     match loader.document() {
-        Ok(root) if loader.slips.is_empty() => Ok(root),
-        Ok(_) => Err(loader.slips),
+        Ok(root) => Ok((root, loader.slips)),
         Err(last) => {
             loader.slips.push(last);
             Err(loader.slips)
@@ -147,8 +154,11 @@ impl<'t> Loader<'t> {
             }
             Event::SequenceStart(..) => self.list(&span, deeper(depth, &span)?),
             Event::MappingStart(..) => self.mapping(&span, deeper(depth, &span)?),
-            // An alias: its anchor has been refused.
-            _ => Ok(Node { span, data: Data::Scalar(Value::Null) }),
+            // An alias; nothing is there in its place.
+            _ => {
+                self.refuse_anchors(&span);
+                Ok(Node { span, data: Data::Scalar(Value::Null) })
+            }
         }
     }
 
@@ -233,6 +243,11 @@ impl<'t> Loader<'t> {
         Err(slip(span.clone(), message, "split the experiment, or describe it with fewer entries"))
     }
 
+    fn refuse_anchors(&mut self, span: &Range<usize>) {
+        let message = "anchors and aliases are not used in experiment files";
+        self.slips.push(slip(span.clone(), message, "write the value out in each place"));
+    }
+
     fn refuse_extras(&mut self, event: &Event<'t>, span: &Range<usize>) {
         let (Event::Scalar(_, _, anchor, tag)
         | Event::SequenceStart(anchor, tag)
@@ -241,8 +256,7 @@ impl<'t> Loader<'t> {
             return;
         };
         if *anchor > 0 {
-            let message = "anchors and aliases are not used in experiment files";
-            self.slips.push(slip(span.clone(), message, "write the value out in each place"));
+            self.refuse_anchors(span);
         }
         if let Some(tag) = tag {
             let message = format!("the tag `{}` has no meaning here", short(&tag.to_string()));

@@ -1,6 +1,6 @@
 //! All problems of one file, placed and shown.
 
-use super::{Position, Problem, Source};
+use super::{At, Position, Problem, Source};
 use crate::experiment::document::Document;
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, MietteError,
@@ -27,8 +27,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Finds the problems' fields in the document. A problem below a field that
-    /// [`Document::set`] changed says so.
+    /// Finds the problems' fields in the document, and adds what is wrong with it as YAML; what stands
+    /// where that is, or lacks what may be there, follows from it and is left out. A problem below a field that [`Document::set`]
+    /// changed says so.
     pub fn new(document: &Document, problems: impl IntoIterator<Item = Problem>) -> Self {
         let placed = problems.into_iter().map(|mut problem| {
             if let Some(setting) = document.setting(&problem.path) {
@@ -36,6 +37,13 @@ impl Report {
             }
             (document.span(&problem.path, problem.at), problem)
         });
+        let slips = document.slips();
+        let follows = |(span, problem): &(Range<usize>, Problem)| {
+            let whole = document.whole(&problem.path);
+            let lacks = |slip: &Range<usize>| problem.at == At::Key && whole.contains(&slip.start);
+            slips.iter().any(|(slip, _)| slip.contains(&span.start) || lacks(slip))
+        };
+        let placed = placed.filter(|entry| !follows(entry)).chain(slips.iter().cloned());
         Self::placed(document.source().clone(), placed.collect())
     }
 

@@ -1,6 +1,6 @@
 //! A place in a JSON Schema and what it says about the values there.
 
-use super::words::{either, noun, of_type};
+use super::words::{either, noun, of_type, plain};
 use serde_json::{Map, Value};
 
 /// References and wrappers followed before a schema counts as a loop.
@@ -102,6 +102,12 @@ impl<'s> Place<'s> {
         let text = own.or_else(|| self.resolved().text("description"))?;
         let lines: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
         Some(lines.join(" "))
+    }
+
+    /// What numbers are allowed, if there is a bound on both sides: `Allowed: 400 to 599.`
+    pub(super) fn range(&self) -> Option<String> {
+        let (least, greatest) = (self.node.get("minimum")?, self.node.get("maximum")?);
+        Some(format!("Allowed: {} to {}.", plain(least), plain(greatest)))
     }
 
     /// What texts of a fixed form are called here: `a duration`. `None` for any other schema.

@@ -177,7 +177,11 @@ fn values() {
             "min: 0",
             "min @value: 0 is below the minimum of 1 | Smallest window, in requests.",
         ),
-        ("min: 2", "min: 2, smoothing: 2.5", "smoothing @value: 2.5 is above the maximum of 1 | "),
+        (
+            "min: 2",
+            "min: 2, smoothing: 2.5",
+            "smoothing @value: 2.5 is above the maximum of 1 | Allowed: 0 to 1.",
+        ),
         (
             "window: integer",
             "window: intger",
@@ -195,7 +199,7 @@ fn values() {
         (
             "clients: 5",
             "clients: 70000",
-            "/load/closed/clients @value: 70000 is above the maximum of 65535 | ",
+            "/load/closed/clients @value: 70000 is above the maximum of 65535 | Allowed: 0 to 65535.",
         ),
         (
             "for: 3s",
@@ -312,6 +316,7 @@ experiments/demo.yaml:5:32: unknown field `mim` (did you mean `min`?)
 experiments/demo.yaml:5:51: 2.5 is above the maximum of 1
  5 │       velox: { window: double, mim: 2, smoothing: 2.5 }
    ·                                                   ───
+  help: Allowed: 0 to 1.
 
 experiments/demo.yaml:7:27: `10` is not a duration
  7 │   - { name: healthy, for: 10 }

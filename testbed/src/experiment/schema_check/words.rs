@@ -19,7 +19,7 @@ pub(super) fn found(value: &Value) -> String {
 }
 
 /// A JSON Schema type: `integer` as `a whole number`.
-pub(super) fn of_type(name: &str) -> &'static str {
+pub(in crate::experiment) fn of_type(name: &str) -> &'static str {
     match name {
         "null" => "nothing",
         "boolean" => "true or false",
@@ -42,7 +42,7 @@ pub(super) fn plain(value: &Value) -> String {
 }
 
 /// `a, b, c`; of a long list the beginning and how many more there are.
-pub(super) fn list(names: &[&str]) -> String {
+pub(in crate::experiment) fn list(names: &[&str]) -> String {
     let shown = names[..names.len().min(LISTED)].join(", ");
     match names.len().saturating_sub(LISTED) {
         0 => shown,
@@ -60,7 +60,7 @@ pub(super) fn either(names: &[String]) -> String {
 }
 
 /// The name of a type as a noun with its article: `Duration` as `a duration`.
-pub(super) fn noun(type_name: &str) -> String {
+pub(in crate::experiment) fn noun(type_name: &str) -> String {
     let mut words = String::new();
     for c in type_name.chars() {
         if c.is_uppercase() && !words.is_empty() {

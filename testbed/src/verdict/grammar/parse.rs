@@ -2,6 +2,9 @@
 
 mod measure;
 mod quantity;
+mod written;
+
+pub use written::{Written, WrittenUnit, written};
 
 use super::{Bound, Comparison, GrammarError, Measure, Sentence};
 use measure::measure;

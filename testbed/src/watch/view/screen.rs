@@ -31,7 +31,7 @@ impl Screen {
         let screen = MultiProgress::with_draw_target(target);
         let line = |_| screen.add(ProgressBar::no_length().with_style(style.clone()));
         Self {
-            lines: texts(board).iter().map(line).collect(),
+            lines: texts(board, None).iter().map(line).collect(),
             due: if live { Duration::ZERO } else { PATIENCE },
         }
     }
@@ -55,17 +55,25 @@ impl Screen {
             return;
         }
         self.due = lasted + REDRAW;
-        for (line, text) in self.lines.iter().zip(texts(board)) {
+        for (line, text) in self.lines.iter().zip(texts(board, time_left(board, lasted))) {
             line.set_message(text);
         }
         last.force_draw();
     }
 }
 
+/// How long the rest of the run takes, if it goes on as fast as in the wall time that has passed. `None`
+/// before a twentieth of it is over.
+fn time_left(board: &Board, lasted: Duration) -> Option<Duration> {
+    let share = board.now.as_secs_f64() / board.total.as_secs_f64();
+    let known = (0.05..=1.0).contains(&share);
+    known.then(|| lasted.mul_f64((1.0 - share) / share))
+}
+
 /// All lines, in full; what is wider than the terminal is cut off at the right.
-fn texts(board: &Board) -> Vec<String> {
+fn texts(board: &Board, left: Option<Duration>) -> Vec<String> {
     let names = board.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
-    let mut lines = vec![progress_text(board)];
+    let mut lines = vec![progress_text(board, left)];
     for group in board.arms.chunk_by(|a, b| discriminant(&a.work) == discriminant(&b.work)) {
         lines.extend(group.first().map(|arm| heading(arm, names)));
         lines.extend(group.iter().map(|arm| arm_text(arm, names)));
@@ -73,12 +81,13 @@ fn texts(board: &Board) -> Vec<String> {
     lines
 }
 
-fn progress_text(board: &Board) -> String {
+fn progress_text(board: &Board, left: Option<Duration>) -> String {
     let total = format!("{:.1}s", board.total.as_secs_f64());
     let now = format!("{:.1}s", board.now.as_secs_f64());
     let on = if board.faults.is_empty() { "" } else { "  with " };
+    let left = left.map_or_else(String::new, |left| format!("  {}s left", left.as_secs()));
     format!(
-        "{} {now:>width$} / {total}  {}{on}{}",
+        "{} {now:>width$} / {total}{left}  {}{on}{}",
         bar(board),
         board.phase,
         board.faults.join(", "),
@@ -177,7 +186,7 @@ mod tests {
             board.on_event(at(9), &event);
         }
         assert_eq!(
-            texts(&board),
+            texts(&board, None),
             [
                 "██████░░░░░░░░░░░░░░  9.0s / 30.0s  degraded  with held, storm",
                 "                                  window limit gradient flight waiting good/s",
@@ -185,6 +194,28 @@ mod tests {
                 "double                        ▂█   11.00    11     0.70      0       0      0",
             ]
         );
+    }
+
+    #[test]
+    fn the_time_left_goes_by_the_wall_time_that_has_passed() {
+        for (now, lasted, left) in [
+            (0, 1, None),
+            (1, 1, None),
+            (3, 1, Some(9)),
+            (15, 15, Some(15)),
+            (15, 2, Some(2)),
+            (30, 30, Some(0)),
+            (31, 30, None),
+        ] {
+            let mut board = board(Nanos::from_secs(30));
+            board.now = at(now);
+            let found = time_left(&board, Duration::from_secs(lasted));
+            assert_eq!(found.map(|left| left.as_secs_f64().round() as u64), left, "{now} s");
+        }
+        let mut board = board(Nanos::from_secs(30));
+        board.now = at(15);
+        let text = progress_text(&board, Some(Duration::from_secs(15)));
+        assert!(text.contains("15.0s / 30.0s  15s left"), "{text}");
     }
 
     #[test]
@@ -226,7 +257,7 @@ mod tests {
             board.on_event(at(seconds), &event);
         }
         assert_eq!(
-            texts(&board)[1..],
+            texts(&board, None)[1..],
             [
                 "                                waiting  oldest   MiB/s tasks done",
                 "paced                        ▁▁       4   1.00s    0.00          0",
@@ -241,6 +272,6 @@ mod tests {
     fn lines_of_usual_arms_fit_into_80_columns() {
         let arms = [ArmKind::Calls, ArmKind::Downloads].map(|kind| label("ten-letter", kind));
         let board = Board::new(&arms, Nanos::from_secs(30));
-        assert!(texts(&board).iter().all(|line| line.chars().count() <= 80));
+        assert!(texts(&board, None).iter().all(|line| line.chars().count() <= 80));
     }
 }

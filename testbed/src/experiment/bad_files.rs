@@ -1,0 +1,49 @@
+//! The files of `testbed/tests/bad`, each with all that is said of it. `BLESS=1` writes down what is said
+//! now; then look at the difference.
+
+use super::{Overrides, load};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|found| found == "yaml")).collect();
+    files.sort();
+    files
+}
+
+fn said_of(file: &Path) -> String {
+    let name = file.file_name().unwrap().to_string_lossy();
+    let text = fs::read_to_string(file).unwrap();
+    load(&name, &text, &Overrides::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn all_mistakes_of_bad_files_are_said_at_once() {
+    let files = files();
+    assert!(files.len() >= 9, "{files:?}");
+    for file in files {
+        let (said, golden) = (said_of(&file), file.with_extension("txt"));
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&golden, &said).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(said, expected, "{}", file.display());
+    }
+}
+
+#[test]
+fn every_mistake_has_a_place_of_its_own_and_most_have_a_cure() {
+    for file in files() {
+        let text = fs::read_to_string(&file).unwrap();
+        let report = load("f", &text, &Overrides::default()).unwrap_err();
+        let problems = report.to_json();
+        for problem in problems.as_array().unwrap() {
+            let line = problem["line"].as_u64().unwrap() as usize;
+            assert!(line > 1 && line <= text.lines().count() + 1, "{problem}");
+        }
+        assert!(problems.as_array().unwrap().iter().any(|problem| problem["help"].is_string()));
+    }
+}
