@@ -2,11 +2,12 @@
 //! another, settings that cannot work. It finds all mistakes, and makes the plan if there are none.
 
 mod arms;
+mod early;
 mod expect;
 mod faults;
 
 use super::file::File;
-use super::plan::{PhasePlan, Plan};
+use super::plan::{ArmPlan, FaultPlan, PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
 use std::collections::BTreeSet;
 use testbed_core::time::{Nanos, Time};
@@ -19,6 +20,14 @@ const MIN_SAMPLE: Nanos = Nanos::from_millis(1);
 /// Mistakes found so far.
 type Problems = Vec<Problem>;
 
+/// What sentences are checked against.
+struct Scene<'a> {
+    file: &'a File,
+    phases: &'a [PhasePlan],
+    arms: &'a [ArmPlan],
+    faults: &'a [FaultPlan],
+}
+
 /// Resolves a file.
 ///
 /// # Errors
@@ -29,7 +38,10 @@ pub fn plan(file: File) -> Result<Plan, Problems> {
     let phases = phases(&file, &mut problems);
     let arms = arms::check(&file, &mut problems);
     let faults = faults::check(&file, &phases, &arms, &mut problems);
-    let expect = expect::check(&file, &phases, &arms, &mut problems);
+    let scene = Scene { file: &file, phases: &phases, arms: &arms, faults: &faults };
+    let expect = expect::check(&scene, &mut problems);
+    let gates = early::gates(&scene, &mut problems);
+    let aborts = early::aborts(&scene, &mut problems);
     arms::spinning(&faults, &arms, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
@@ -43,6 +55,9 @@ pub fn plan(file: File) -> Result<Plan, Problems> {
         arms,
         phases,
         faults,
+        gates,
+        aborts,
+        honesty: file.honesty.clone(),
         expect,
         resolved: file,
     })

@@ -1,5 +1,9 @@
 //! The experiment file as it is written: the types that serde and the JSON Schema share.
 
+mod judging;
+
+pub use judging::{AbortAs, AbortFile, ExpectFile, GateFile, Honesty, Severity};
+
 use faults::Toxic;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -59,6 +63,15 @@ pub struct File {
     /// What goes wrong, and when.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
+    /// What must be true before the first fault: if it is not, the run ends there and is inconclusive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gate: Vec<GateFile>,
+    /// What ends the run as soon as it is true.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort: Vec<AbortFile>,
+    /// What the machine must do for a verdict to be one about the controller.
+    #[serde(default)]
+    pub honesty: Honesty,
     /// What is expected to come true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<ExpectFile>,
@@ -274,23 +287,4 @@ pub struct Freeze {}
 pub enum ProxyFault {
     /// It closes every connection and refuses new ones.
     Down,
-}
-
-/// Something that is expected to come true.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExpectFile {
-    /// Its name in verdicts.
-    pub id: String,
-    /// The arm it speaks of; each of them, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arm: Option<String>,
-    /// The phase it speaks of; the whole run, if left out.
-    #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
-    pub phase: Option<String>,
-    /// The only mode in which it is judged; both, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
-    /// The sentence: `max(controller.window) <= 2`.
-    pub that: String,
 }

@@ -8,6 +8,7 @@ mod bad_input;
 mod closed_pipes;
 mod determinism;
 mod downloads;
+mod early_ends;
 mod exit_codes;
 mod experiments;
 mod law;
