@@ -20,6 +20,7 @@ pub mod report;
 pub mod run;
 pub mod run_dir;
 pub mod say;
+pub mod seeds;
 pub mod serve;
 pub mod trace_ids;
 pub mod traces;

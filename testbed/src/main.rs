@@ -12,6 +12,7 @@ use testbed::cli::{
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
 use testbed::experiment::document::Document;
+use testbed::experiment::file::Mode;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
@@ -19,6 +20,7 @@ use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
 use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
+use testbed::seeds::run_seeds;
 use testbed::serve::wire::Order;
 use testbed::serve::{ServeCommand, ServeCommandError, run_serve};
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
@@ -73,6 +75,10 @@ fn main() -> ExitCode {
 fn run_command(args: &RunArgs) -> Result<u8, Failure> {
     let overrides = Overrides { mode: args.mode, seed: args.seed, set: args.set.clone() };
     let (text, plan) = load(&args.file, &overrides)?;
+    let seeds = args.seeds.unwrap_or(plan.resolved.run.seeds);
+    if seeds > 1 {
+        return seeds_command(args, &plan, &text, seeds);
+    }
     let options = RunOptions {
         out: args.out.clone(),
         listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
@@ -86,6 +92,20 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
     let out =
         if args.json { format!("{:#}\n", finished.json(&plan)) } else { finished.text(&plan) };
     print(&out)?;
+    Ok(finished.exit_code())
+}
+
+/// A run for each of several seeds.
+fn seeds_command(args: &RunArgs, plan: &Plan, text: &str, seeds: u32) -> Result<u8, Failure> {
+    if plan.mode == Mode::Live {
+        let message = "error: several seeds are for virtual runs; live ones would be in each other's way. \
+                       Add `--mode virtual`, or `--seeds 1`";
+        return Err(Failure(USAGE, message.to_owned()));
+    }
+    let finished = run_seeds(plan, text, seeds, &args.out, &watch_signals()?)
+        .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
+    let json = || format!("{:#}\n", finished.json(plan));
+    print(&if args.json { json() } else { finished.text(plan) })?;
     Ok(finished.exit_code())
 }
 

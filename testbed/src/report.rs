@@ -59,7 +59,7 @@ pub fn json_broken(plan: &Plan, run_dir: &Path, error: &dyn std::error::Error) -
 /// The verdict as text.
 pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
     let mut out = String::new();
-    if let Some(Ruling { by, at, arm, text, that, .. }) = &verdict.ended {
+    if let Some(Ruling { by, at, arm, text, that, .. }) = verdict.ended.as_deref() {
         let when = Nanos::new(at.t_ns);
         line(&mut out, by, &format!("{arm}: ended at {when} in {}: {that}; {text}", at.phase));
     }
@@ -139,3 +139,6 @@ const fn class_word(class: Class) -> &'static str {
 fn millis(seconds: f64) -> String {
     format!("{:.3}ms", seconds * 1e3)
 }
+
+#[cfg(test)]
+mod tests;

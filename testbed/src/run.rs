@@ -13,7 +13,7 @@ use crate::say;
 use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::referee::Referee;
-use crate::verdict::{Class, Verdict, judge, ruled};
+use crate::verdict::{Verdict, judge, ruled};
 use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
@@ -91,12 +91,7 @@ impl Finished {
     /// The exit code of the process.
     pub const fn exit_code(&self) -> u8 {
         match &self.outcome {
-            Outcome::Judged(verdict) => match verdict.class {
-                Class::Pass | Class::Warn => 0,
-                Class::Error => 1,
-                Class::Inconclusive => 4,
-                Class::Fail => 99,
-            },
+            Outcome::Judged(verdict) => verdict.class.exit_code(),
             Outcome::Interrupted(signal) => signal.exit_code(),
         }
     }

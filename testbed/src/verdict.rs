@@ -44,6 +44,16 @@ impl From<AbortAs> for Class {
 }
 
 impl Class {
+    /// What a process exits with.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Pass | Self::Warn => 0,
+            Self::Error => 1,
+            Self::Inconclusive => 4,
+            Self::Fail => 99,
+        }
+    }
+
     /// The class in one word.
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,7 +117,7 @@ pub struct Verdict {
     /// The worst class of all; a failure counts only if the machine did what was asked.
     pub class: Class,
     /// Why it ended before its last phase, if it did.
-    pub ended: Option<Ruling>,
+    pub ended: Option<Box<Ruling>>,
     /// Every expectation, in the order of the file; none if it ended early.
     pub expectations: Vec<Judged>,
     /// What was breached that the answer depends on.
@@ -121,7 +131,7 @@ pub struct Verdict {
 /// The verdict of a run that was ended early: nothing is judged but what ended it.
 pub fn ruled(plan: &Plan, store: &Store, ruling: Ruling) -> Verdict {
     let (holds, generators) = (guard::holds(plan, store), guard::generators(plan, store));
-    let (class, ended) = (ruling.verdict, Some(ruling));
+    let (class, ended) = (ruling.verdict, Some(Box::new(ruling)));
     Verdict { class, ended, expectations: Vec::new(), breaches: Vec::new(), holds, generators }
 }
 

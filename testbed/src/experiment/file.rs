@@ -2,7 +2,7 @@
 
 mod judging;
 
-pub use judging::{AbortAs, AbortFile, ExpectFile, GateFile, Honesty, Severity};
+pub use judging::{AbortAs, AbortFile, ExpectFile, GateFile, Honesty, OverSeeds, Severity};
 
 use faults::Toxic;
 use indexmap::IndexMap;
@@ -108,13 +108,16 @@ pub struct Run {
     pub mode: Mode,
     /// The seed of all chance; `--seed` overrides it.
     pub seed: u64,
+    /// How many seeds a virtual run is repeated with, from `seed` on; `--seeds` overrides it.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub seeds: u32,
     /// How often sampled series are taken, 1ms or more.
     pub sample_every: Nanos,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { mode: Mode::Virtual, seed: 1, sample_every: Nanos::from_millis(100) }
+        Self { mode: Mode::Virtual, seed: 1, seeds: 1, sample_every: Nanos::from_millis(100) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The plan: an experiment file, checked and resolved, with instants in place of names.
 
-use super::file::{AbortAs, AdmissionFile, Classify, File, Honesty, Mode, Severity, Waits};
+use super::file::{
+    AbortAs, AdmissionFile, Classify, File, Honesty, Mode, OverSeeds, Severity, Waits,
+};
 use crate::verdict::grammar::{Condition, Sentence};
 use faults::Toxic;
 use testbed_core::client::ClientConfig;
@@ -180,6 +182,8 @@ pub struct Expectation {
     pub phase: Option<usize>,
     /// What it means if it does not come true.
     pub severity: Severity,
+    /// With how many of several seeds it must.
+    pub over_seeds: OverSeeds,
     /// What it says.
     pub sentence: Sentence,
 }

@@ -56,7 +56,7 @@ fn expectation(writer: &mut Writer<Vec<u8>>, plan: &Plan, judged: &Judged) -> io
     let name = judged
         .phase
         .as_ref()
-        .map_or(judged.id.clone(), |phase| format!("{} in {phase}", judged.id));
+        .map_or_else(|| judged.id.clone(), |phase| format!("{} in {phase}", judged.id));
     let breach = judged.breach.as_ref().map_or(String::new(), since);
     let said = format!("{} = {}{breach}", judged.measure, judged.text);
     case(

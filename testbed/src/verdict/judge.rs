@@ -103,7 +103,7 @@ fn lengths(when: When, watched: &Watched, lasting: Nanos) -> (f64, f64) {
     let longest = watched.longest.unwrap_or(Nanos::ZERO).as_secs_f64();
     let without = watched.without.as_secs_f64();
     match when {
-        When::Always => (without, -without),
+        When::Always => (without, 0.0 - without),
         When::Never => (longest, lasting.as_secs_f64() - longest),
         When::Eventually => (longest, longest - lasting.as_secs_f64()),
     }

@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_oracle_follows_what_is_done_to_the_backend() {
-        let text = "version: 1\nname: o\narms: { a: { controller: { fixed: { limit: 1 } } } }\n\
+        let text = "version: 1\nname: o\narms: { a: { controller: { velox: {} } } }\n\
                     backend: { servers: 8, service: { constant: 10ms } }\n\
                     load: { closed: { clients: 10, think: { constant: 10ms } } }\n\
                     phases: [ { name: p, for: 60s } ]\n\

@@ -258,7 +258,7 @@ mod tests {
             (
                 "max(t.a) within 2s + 0 +- 5/s * 1",
                 26,
-                "`2s + 0` is a time, `5/s * 1` a rate (/s); they cannot be compared",
+                "`max(t.a)` is a time, `5/s * 1` a rate (/s); they cannot be compared",
             ),
         ] {
             let mismatch = check(&parse(sentence).unwrap(), &unit_of).unwrap_err();

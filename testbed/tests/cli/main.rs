@@ -14,6 +14,7 @@ mod experiments;
 mod law;
 mod list;
 mod regimes;
+mod seeds;
 mod sentences;
 mod serve;
 mod stall;

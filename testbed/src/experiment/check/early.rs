@@ -2,7 +2,7 @@
 
 use super::expect::{Asked, Said, speaks_of, unreadable};
 use super::{Problems, Scene};
-use crate::experiment::file::{AbortFile, Severity};
+use crate::experiment::file::{AbortFile, OverSeeds, Severity};
 use crate::experiment::plan::{Abort, Expectation};
 use crate::experiment::problem::Problem;
 use crate::verdict::grammar::{self, Clause, Condition, Watch, What, When};
@@ -18,8 +18,9 @@ pub(super) fn gates(scene: &Scene<'_>, problems: &mut Problems) -> Vec<Expectati
             continue;
         };
         problems.extend(untimely(scene, phase, format!("{at}/in")));
-        let (id, severity) = (format!("gate {}", index + 1), Severity::Fail);
-        gates.push(Expectation { id, arms, phase: Some(phase), severity, sentence });
+        let id = format!("gate {}", index + 1);
+        let (severity, over_seeds) = (Severity::Fail, OverSeeds::default());
+        gates.push(Expectation { id, arms, phase: Some(phase), severity, over_seeds, sentence });
     }
     gates
 }

@@ -22,8 +22,9 @@ pub(super) fn check(scene: &Scene<'_>, problems: &mut Problems) -> Vec<Expectati
         let resolved = said.resolve(scene, &at, problems);
         let Some((arms, phase, sentence)) = resolved else { continue };
         if expect.mode.is_none_or(|mode| mode == file.run.mode) {
-            let (id, severity) = (expect.id.clone(), expect.severity);
-            expectations.push(Expectation { id, arms, phase, severity, sentence });
+            let id = expect.id.clone();
+            let (severity, over_seeds) = (expect.severity, expect.over_seeds);
+            expectations.push(Expectation { id, arms, phase, severity, over_seeds, sentence });
         }
     }
     expectations
@@ -152,7 +153,7 @@ faults: [{ name: slow, arms: [law], backend: { hold: { scale: 2 } } }]
             ("policy", "makespan of policy <= 1.5 * makespan of law", None),
             ("policy", "mean(oracle.capacity) >= 1/s", Some("no series `oracle.capacity`")),
             ("law", "max(controller.window) <= max(rpc.latency)", Some("cannot be compared")),
-            ("law", "always rpc.goodput > 9ms", Some("(column 21 of the sentence)")),
+            ("law", "always rpc.goodput > 9ms", Some("(column 22 of the sentence)")),
             ("law", "max(controller.window) of la <= 2", Some("did you mean `law`?")),
             ("law", "always rpc.latency < 9ms", Some("reaches nothing at a time")),
             ("law", "slope(rpc.latency) < 9ms", Some("reaches nothing at a time")),

@@ -7,7 +7,7 @@ use testbed_core::quantity::Share;
 use testbed_core::time::Nanos;
 
 /// Something that is expected to come true.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectFile {
     /// Its name in verdicts.
@@ -24,8 +24,32 @@ pub struct ExpectFile {
     /// What it means if it does not come true.
     #[serde(default, skip_serializing_if = "Severity::is_fail")]
     pub severity: Severity,
+    /// With how many of several seeds it must come true.
+    #[serde(default, skip_serializing_if = "OverSeeds::is_all")]
+    pub over_seeds: OverSeeds,
     /// The sentence: `max(controller.window) <= 2`.
     pub that: String,
+}
+
+/// With how many of several seeds an expectation must come true.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverSeeds {
+    /// The share of seeds with which it may fail, rounded down to whole seeds.
+    pub quantile: Share,
+}
+
+impl Default for OverSeeds {
+    fn default() -> Self {
+        Self { quantile: Share::NONE }
+    }
+}
+
+impl OverSeeds {
+    /// Whether it must come true with all.
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What it means if an expectation does not come true.

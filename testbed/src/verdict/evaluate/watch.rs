@@ -129,7 +129,7 @@ impl Follower {
         let length = end.since(since);
         watched.longest = watched.longest.max(Some(length));
         if length >= self.lasting {
-            watched.lasted = watched.lasted.or(Some(since.after(self.lasting)));
+            watched.lasted = watched.lasted.or_else(|| Some(since.after(self.lasting)));
         }
     }
 }

@@ -11,11 +11,11 @@ pub enum Expression {
     /// Two parts and what is done to them.
     Of {
         /// The left part.
-        left: Box<Expression>,
+        left: Box<Self>,
         /// What is done.
         operator: Operator,
         /// The right part.
-        right: Box<Expression>,
+        right: Box<Self>,
     },
 }
 

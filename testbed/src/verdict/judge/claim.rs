@@ -37,7 +37,7 @@ impl Judge<'_> {
         };
         let holds = against.holds(seen.range);
         let observed = seen.range.value().filter(|value| value.is_finite());
-        let shown = seen.remark.clone().or(observed.map(|value| in_unit(value, unit)));
+        let shown = seen.remark.clone().or_else(|| observed.map(|value| in_unit(value, unit)));
         let breach = self.breach(scope, claim, &against).filter(|_| !holds);
         Finding {
             class: if holds { Class::Pass } else { Class::Fail },

@@ -14,6 +14,11 @@ const HELP: &str = "write a number such as 2, 1.5, 150ms, 70%, 1000/s, 16KiB or 
 const UNITS_HELP: &str = "units are ns, us, ms, s, m and h; %; B, KiB, MiB, GiB, kB, MB and GB; \
                           and rates such as /s or MiB/s";
 
+/// Whether a name or a function goes on with this.
+const fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '(' | '.' | '_' | '-')
+}
+
 /// Words that may follow a number and are no units.
 const WORDS: [&str; 5] = ["and", "or", "for", "of", "within"];
 
@@ -34,7 +39,7 @@ pub(super) fn quantity<'s>(input: &mut Input<'s>) -> Parsed<Quantity<'s>> {
     let number = (opt('-'), digit1, opt(('.', digit1))).take();
     let letters = || take_while(0.., |c: char| c.is_alphabetic() || c == '%');
     // `2 / makespan` is a division: only a unit of time can follow.
-    let time = terminated(letters(), not(one_of(['(', '.', '_', '-'])));
+    let time = terminated(letters(), not(one_of(in_name)));
     let per = (multispace0, '/', multispace0, time.verify(|per: &str| unit_nanos(per).is_some()));
     let own = opt(letters().verify(|unit: &str| !WORDS.contains(&unit)));
     let unit = (own, opt(per)).take();
