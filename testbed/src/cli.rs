@@ -81,6 +81,10 @@ pub struct RunArgs {
     /// The seed of all chance; default: what the file says
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Repeat a virtual run with this many seeds, on all cores; default: what the file says
+    #[arg(long, value_name = "N", conflicts_with_all = ["server", "traces"],
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub seeds: Option<u32>,
     /// Change a field of the file: --set arms.double.controller.velox.max=128
     #[arg(long, value_name = "PATH=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,

@@ -23,6 +23,7 @@ pub mod report;
 pub mod run;
 pub mod run_dir;
 pub mod say;
+pub mod seeds;
 pub mod serve;
 pub mod sweep;
 pub mod trace_ids;

@@ -1,6 +1,7 @@
 //! `windtunnel list`: what there is, straight from the registries.
 
 use crate::cli::Listed;
+use crate::verdict::oracle;
 use crate::watch::{names, series};
 use faults::ToxicKind;
 use std::fmt::Write as _;
@@ -58,7 +59,9 @@ fn series_rows() -> Vec<[String; 3]> {
             [name, vital.unit.name().into(), format!("{}: {}", law.name(), vital.about)]
         })
     });
-    common.chain(vitals).collect()
+    let oracle = oracle::SERIES.into_iter();
+    let oracle = oracle.map(|(name, unit, about)| [name.into(), unit.name().into(), about.into()]);
+    common.chain(oracle).chain(vitals).collect()
 }
 
 fn table(rows: &[[String; 3]]) -> String {

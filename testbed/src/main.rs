@@ -12,6 +12,7 @@ use testbed::cli::{
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
 use testbed::experiment::document::Document;
+use testbed::experiment::file::Mode;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
@@ -20,6 +21,7 @@ use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};
 use testbed::publish::{Placing, PublishCommand, PublishError, publish};
 use testbed::remote::{RemoteCommand, RemoteError, healthcheck, run_remote};
 use testbed::run::{RunOptions, run};
+use testbed::seeds::run_seeds;
 use testbed::serve::wire::Order;
 use testbed::serve::{HostName, ServeCommand, ServeCommandError, run_serve};
 use testbed::sweep::{SweepCommand, SweepError, sweep};
@@ -91,6 +93,10 @@ fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         ..Overrides::default()
     };
     let (text, plan) = load(&args.file, &overrides)?;
+    let seeds = args.seeds.unwrap_or(plan.resolved.run.seeds);
+    if seeds > 1 {
+        return seeds_command(args, &plan, &text, seeds);
+    }
     let options = RunOptions {
         out: args.out.clone(),
         listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
@@ -162,6 +168,20 @@ fn backend_url(flag: Option<BackendUrl>) -> Result<Option<BackendUrl>, Failure> 
     let of_environment = BackendUrl::of_environment;
     flag.map_or_else(of_environment, |url| Ok(Some(url)))
         .map_err(|message| Failure(USAGE, format!("error: {message}")))
+}
+
+/// A run for each of several seeds.
+fn seeds_command(args: &RunArgs, plan: &Plan, text: &str, seeds: u32) -> Result<u8, Failure> {
+    if plan.mode == Mode::Live {
+        let message = "error: several seeds are for virtual runs; live ones would be in each other's way. \
+                       Add `--mode virtual`, or `--seeds 1`";
+        return Err(Failure(USAGE, message.to_owned()));
+    }
+    let finished = run_seeds(plan, text, seeds, &args.out, &watch_signals()?)
+        .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
+    let json = || format!("{:#}\n", finished.json(plan));
+    print(&if args.json { json() } else { finished.text(plan) })?;
+    Ok(finished.exit_code())
 }
 
 fn trace_options(flag: Option<Collector>, share: f64) -> Option<TraceOptions> {
@@ -290,7 +310,8 @@ fn explain_command(args: &ExplainArgs) -> Result<u8, Failure> {
 }
 
 fn plan_command(args: PlanArgs) -> Result<u8, Failure> {
-    let overrides = Overrides { mode: args.mode, seed: args.seed, set: args.set };
+    let overrides =
+        Overrides { mode: args.mode, seed: args.seed, set: args.set, ..Overrides::default() };
     let (_, plan) = load(&args.file, &overrides)?;
     let columns = terminal_size::terminal_size_of(io::stdout()).map_or(80, |(width, _)| width.0);
     print(&overview::text(&plan, columns.into()))?;

@@ -1,13 +1,21 @@
-//! What a run says at its end: as text for people, as JSON for programs.
+//! What a run says at its end: as text and Markdown for people, as JSON and JUnit for programs.
+
+mod junit;
+mod markdown;
+
+pub use junit::junit;
+pub use markdown::markdown;
 
 mod closer;
 
 use crate::experiment::plan::Plan;
 use crate::verdict::guard::Generator;
-use crate::verdict::{Class, Judged, Verdict};
+use crate::verdict::referee::Ruling;
+use crate::verdict::{Class, Instant, Judged, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
+use testbed_core::time::Nanos;
 
 /// The verdict as JSON: `{experiment, mode, seed, verdict, run_dir, expectations, ...}`.
 pub fn json(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> Value {
@@ -17,6 +25,7 @@ pub fn json(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> Value {
         "seed": plan.seed,
         "verdict": verdict.class.name(),
         "run_dir": run_dir,
+        "ended": verdict.ended,
         "expectations": verdict.expectations,
         "breaches": verdict.breaches,
         "holds": verdict.holds,
@@ -37,9 +46,26 @@ pub fn json_interrupted(plan: &Plan, run_dir: &Path) -> Value {
     })
 }
 
+/// The verdict of a run in which something broke.
+pub fn json_broken(plan: &Plan, run_dir: &Path, error: &dyn std::error::Error) -> Value {
+    json!({
+        "experiment": plan.name,
+        "mode": plan.mode.name(),
+        "seed": plan.seed,
+        "verdict": Class::Error.name(),
+        "run_dir": run_dir,
+        "error": error.to_string(),
+        "expectations": [],
+    })
+}
+
 /// The verdict as text.
 pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
     let mut out = String::new();
+    if let Some(Ruling { by, at, arm, text, that, .. }) = verdict.ended.as_deref() {
+        let when = Nanos::new(at.t_ns);
+        line(&mut out, by, &format!("{arm}: ended at {when} in {}: {that}; {text}", at.phase));
+    }
     expectations(&mut out, &verdict.expectations);
     for held in &verdict.holds {
         line(
@@ -94,9 +120,15 @@ fn expectations(out: &mut String, expectations: &[Judged]) {
             None => judged.measure.clone(),
         };
         let Judged { id, arm, text, .. } = judged;
-        let detail = format!("{id:ids$}  {arm:arms$}  {what} = {text}");
+        let since = judged.breach.as_ref().map_or(String::new(), since);
+        let detail = format!("{id:ids$}  {arm:arms$}  {what} = {text}{since}");
         line(out, class_word(judged.verdict), &detail);
     }
+}
+
+/// When a limit was first broken.
+fn since(breach: &Instant) -> String {
+    format!(" (first at {}, in {})", Nanos::new(breach.t_ns), breach.phase)
 }
 
 fn line(out: &mut String, head: &str, text: &str) {
@@ -106,11 +138,16 @@ fn line(out: &mut String, head: &str, text: &str) {
 const fn class_word(class: Class) -> &'static str {
     match class {
         Class::Pass => "pass",
+        Class::Warn => "warn",
         Class::Inconclusive => "inconclusive",
         Class::Fail => "FAIL",
+        Class::Error => "ERROR",
     }
 }
 
 fn millis(seconds: f64) -> String {
     format!("{:.3}ms", seconds * 1e3)
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,8 @@ use crate::serve::tap::Tap;
 use crate::serve::wire::End;
 use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions, Traces};
-use crate::verdict::{Class, Verdict, judge};
+use crate::verdict::referee::Referee;
+use crate::verdict::{Verdict, judge, ruled};
 use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
@@ -106,11 +107,7 @@ impl Finished {
     /// The exit code of the process.
     pub const fn exit_code(&self) -> u8 {
         match &self.outcome {
-            Outcome::Judged(verdict) => match verdict.class {
-                Class::Pass => 0,
-                Class::Inconclusive => 4,
-                Class::Fail => 99,
-            },
+            Outcome::Judged(verdict) => verdict.class.exit_code(),
             Outcome::Interrupted(signal) => signal.exit_code(),
         }
     }
@@ -267,7 +264,11 @@ pub fn execute(
     interrupt: Interrupt,
 ) -> Result<Finished, RunError> {
     let run_dir = &prepared.run_dir;
-    let outcome = watched(plan, prepared, watcher, interrupt)?;
+    let outcome = watched(plan, prepared, watcher, interrupt).inspect_err(|error| {
+        // What broke is told anyway; that it cannot be written down as well adds nothing.
+        let _ = pretty(&report::json_broken(plan, run_dir.path(), error))
+            .and_then(|json| run_dir.write("verdict.json", json));
+    })?;
     let finished = Finished { outcome, run_dir: run_dir.path().to_owned() };
     conclude(run_dir, plan, &finished).map_err(unwritten(run_dir.path()))?;
     Ok(finished)
@@ -321,16 +322,24 @@ fn watched(
 ) -> Result<Outcome, RunError> {
     let failed = |source| unwritten(run_dir.path())(source);
     let (arms, live) = (labels(plan).arms, plan.mode == Mode::Live);
-    let mut recorder = Recorder::new(&plan.arms, live, run_dir.open("series.csv").map_err(failed)?);
+    let recorder = Recorder::new(&plan.arms, live, run_dir.open("series.csv").map_err(failed)?);
+    let interrupt = interrupt.for_run();
+    let mut referee = Referee::new(plan, recorder, interrupt.clone());
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
-    let observers = (&mut recorder, &mut journal, &mut waits, watcher);
+    let observers = (&mut referee, &mut journal, &mut waits, watcher);
     let ran = engine.drive(plan, backend.as_ref(), *ids, observers, interrupt);
-    let store = recorder.finish().map_err(failed);
+    let recorded = referee.finish().map_err(failed);
     journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
     Ok(match ran? {
-        Ending::Complete => Outcome::Judged(judge(plan, &store?)),
+        Ending::Complete | Ending::Interrupted(Signal::Halt) => {
+            let (store, ruling) = recorded?;
+            Outcome::Judged(match ruling {
+                None => judge(plan, &store),
+                Some(ruling) => ruled(plan, &store, ruling),
+            })
+        }
         Ending::Interrupted(signal) => Outcome::Interrupted(signal),
     })
 }
@@ -351,7 +360,12 @@ fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Wri
 
 fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {
     run_dir.write("verdict.json", pretty(&finished.json(plan))?)?;
-    run_dir.write("verdict.txt", finished.text(plan))
+    run_dir.write("verdict.txt", finished.text(plan))?;
+    if let Outcome::Judged(verdict) = &finished.outcome {
+        run_dir.write("verdict.md", report::markdown(plan, verdict))?;
+        run_dir.write("junit.xml", report::junit(plan, verdict)?)?;
+    }
+    Ok(())
 }
 
 fn pretty(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {

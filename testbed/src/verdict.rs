@@ -3,20 +3,22 @@
 pub mod evaluate;
 pub mod grammar;
 pub mod guard;
+pub mod judge;
+pub mod oracle;
+pub mod referee;
+pub mod units;
 pub mod utilisation;
 
-use crate::experiment::plan::{Expectation, Plan, Work};
-use crate::watch::series;
+use crate::experiment::file::{AbortAs, Severity};
+use crate::experiment::plan::{Expectation, Plan};
 use crate::watch::store::Store;
-use evaluate::{Observed, evaluate};
-use grammar::{Bound, Comparison, Measure, Sentence, in_unit};
+use evaluate::{Evidence, Scope};
 use guard::{Breach, Generator, Held};
+use judge::{Finding, Judge};
+use referee::Ruling;
 use serde::Serialize;
-use testbed_core::vitals::Unit;
+use testbed_core::time::Time;
 use utilisation::Utilised;
-
-/// Stands in place of a number, since JSON has none for it.
-const INFINITE: &str = "infinite (in an exact FIFO queue it is 0s)";
 
 /// How a run, or one expectation, came out. Later ones are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -24,19 +26,44 @@ const INFINITE: &str = "infinite (in an exact FIFO queue it is 0s)";
 pub enum Class {
     /// What was expected came true.
     Pass,
+    /// What was expected did not come true, and the file says that this is only to be told.
+    Warn,
     /// The run cannot answer: too little was recorded, or the machine did not do what was asked.
     Inconclusive,
     /// What was expected did not come true.
     Fail,
+    /// Something broke; nothing is known.
+    Error,
+}
+
+impl From<AbortAs> for Class {
+    fn from(ends_as: AbortAs) -> Self {
+        match ends_as {
+            AbortAs::Fail => Self::Fail,
+            AbortAs::Inconclusive => Self::Inconclusive,
+        }
+    }
 }
 
 impl Class {
+    /// What a process exits with.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Pass | Self::Warn => 0,
+            Self::Error => 1,
+            Self::Inconclusive => 4,
+            Self::Fail => 99,
+        }
+    }
+
     /// The class in one word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Warn => "warn",
             Self::Inconclusive => "inconclusive",
             Self::Fail => "fail",
+            Self::Error => "error",
         }
     }
 }
@@ -51,7 +78,12 @@ pub struct Judged {
     /// The phase, if it speaks of one.
     #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// What was measured, as the sentence has it.
+    /// The whole sentence.
+    pub that: String,
+    /// What it means if it does not come true.
+    #[serde(skip_serializing_if = "Severity::is_fail")]
+    pub severity: Severity,
+    /// What was measured, as the sentence has it; of several clauses, the one on which the sentence hung.
     pub measure: String,
     /// How it came out.
     pub verdict: Class,
@@ -62,9 +94,23 @@ pub struct Judged {
     pub remark: Option<String>,
     /// What it was held against, in base units.
     pub limit: String,
+    /// How far within the limit the value is, in base units; below 0 beyond it.
+    pub margin: Option<f64>,
+    /// When the limit was first broken, if it was and there is such an instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breach: Option<Instant>,
     /// What was observed and what was expected, as people read it.
     #[serde(skip)]
     pub text: String,
+}
+
+/// A moment of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Instant {
+    /// Nanoseconds since the run began.
+    pub t_ns: u64,
+    /// The phase.
+    pub phase: String,
 }
 
 /// The outcome of a run.
@@ -72,7 +118,9 @@ pub struct Judged {
 pub struct Verdict {
     /// The worst class of all; a failure counts only if the machine did what was asked.
     pub class: Class,
-    /// Every expectation, in the order of the file.
+    /// Why it ended before its last phase, if it did.
+    pub ended: Option<Box<Ruling>>,
+    /// Every expectation, in the order of the file; none if it ended early.
     pub expectations: Vec<Judged>,
     /// What was breached that the answer depends on.
     pub breaches: Vec<Breach>,
@@ -84,9 +132,19 @@ pub struct Verdict {
     pub generators: Vec<Generator>,
 }
 
+/// The verdict of a run that was ended early: nothing is judged but what ended it.
+pub fn ruled(plan: &Plan, store: &Store, ruling: Ruling) -> Verdict {
+    let (holds, generators) = (guard::holds(plan, store), guard::generators(plan, store));
+    let (class, ended) = (ruling.verdict, Some(Box::new(ruling)));
+    let (expectations, breaches) = (Vec::new(), Vec::new());
+    let utilised = utilisation::utilised(plan, store);
+    Verdict { class, ended, expectations, breaches, holds, utilised, generators }
+}
+
 /// Judges a complete run.
 pub fn judge(plan: &Plan, store: &Store) -> Verdict {
-    let judged = |expectation| judge_arms(plan, store, expectation);
+    let judge = Judge::new(plan, Evidence::new(plan, store));
+    let judged = |expectation| judge_arms(&judge, plan, expectation);
     let expectations: Vec<_> = plan.expect.iter().flat_map(judged).collect();
     let holds = guard::holds(plan, store);
     let generators = guard::generators(plan, store);
@@ -95,63 +153,41 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
     breaches.extend(utilisation::breaches(&utilised));
     let worst = expectations.iter().map(|judged| judged.verdict).max().unwrap_or(Class::Pass);
     let class = if breaches.is_empty() { worst } else { Class::Inconclusive };
-    Verdict { class, expectations, breaches, holds, utilised, generators }
+    Verdict { class, ended: None, expectations, breaches, holds, utilised, generators }
 }
 
-fn judge_arms(plan: &Plan, store: &Store, expectation: &Expectation) -> Vec<Judged> {
-    let judged = |&arm: &usize| judge_arm(plan, store, expectation, arm);
+/// Judges an expectation of each arm that it speaks of.
+fn judge_arms(judge: &Judge<'_>, plan: &Plan, expectation: &Expectation) -> Vec<Judged> {
+    let judged = |&arm: &usize| {
+        let scope = Scope { arm, phase: expectation.phase };
+        Judged::new(plan, expectation, arm, judge.judge(scope, &expectation.sentence))
+    };
     expectation.arms.iter().map(judged).collect()
 }
 
-fn judge_arm(plan: &Plan, store: &Store, expectation: &Expectation, arm: usize) -> Judged {
-    let Sentence { measure, bound } = &expectation.sentence;
-    let unit = unit(measure, &plan.arms[arm].work);
-    let observed = evaluate(store, arm, expectation.phase, measure);
-    let (value, remark) = match observed {
-        Observed::Value(value) => (Some(value), None),
-        Observed::NotWithin(seconds) => (None, Some(format!("not within {seconds}s"))),
-        Observed::Infinite => (None, Some(INFINITE.to_owned())),
-        Observed::Nothing => (None, Some(format!("nothing was recorded for {measure}"))),
-    };
-    let seen = value.map(|value| in_unit(value, unit)).or_else(|| remark.clone());
-    Judged {
-        id: expectation.id.clone(),
-        arm: plan.arms[arm].name.clone(),
-        phase: expectation.phase.map(|phase| plan.phases[phase].name.clone()),
-        measure: measure.to_string(),
-        verdict: class(observed, bound),
-        observed: value,
-        limit: bound.to_string(),
-        text: format!("{}, expected {}", seen.unwrap_or_default(), bound.in_unit(unit)),
-        remark,
-    }
-}
-
-fn unit(measure: &Measure, work: &Work) -> Unit {
-    match measure {
-        Measure::TimeTo { .. } => Unit::Seconds,
-        Measure::Aggregate { series, .. } => {
-            series::find(series, work).map_or(Unit::Count, |(unit, _)| unit)
+impl Judged {
+    fn new(plan: &Plan, expectation: &Expectation, arm: usize, finding: Finding) -> Self {
+        let class = match finding.class {
+            Class::Fail if expectation.severity == Severity::Warn => Class::Warn,
+            class => class,
+        };
+        let at = |at: Time| Instant { t_ns: at.as_nanos(), phase: plan.phase_at(at) };
+        Self {
+            id: expectation.id.clone(),
+            arm: plan.arms[arm].name.clone(),
+            phase: expectation.phase.map(|phase| plan.phases[phase].name.clone()),
+            that: expectation.sentence.to_string(),
+            severity: expectation.severity,
+            measure: finding.measure,
+            verdict: class,
+            observed: finding.observed,
+            remark: finding.remark,
+            limit: finding.limit,
+            margin: finding.margin,
+            breach: finding.breach.map(at),
+            text: finding.text,
         }
-        Measure::OverFifo(_) | Measure::Jain => Unit::Ratio,
-        Measure::ZeroProgress { .. } => Unit::Count,
     }
-}
-
-fn class(observed: Observed, bound: &Bound) -> Class {
-    let holds = match observed {
-        Observed::Nothing => return Class::Inconclusive,
-        Observed::Value(value) => bound.holds(value),
-        Observed::Infinite => bound.holds(f64::INFINITY),
-        // It takes longer than was watched: that is above any bound within the phase.
-        Observed::NotWithin(watched) => match bound {
-            Bound::Compare(Comparison::Greater | Comparison::GreaterOrEqual, limit) => {
-                watched >= *limit
-            }
-            _ => false,
-        },
-    };
-    if holds { Class::Pass } else { Class::Fail }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod probe;
 mod transfers;
 
 use super::interrupt::Interrupt;
-use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Step, World, WorldError};
+use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Signal, Step, World, WorldError};
 use crate::backend::BackendUrl;
 use crate::client::{Local, Reply};
 use crate::experiment::plan::ArmPlan;
@@ -189,6 +189,10 @@ impl Live {
 impl World for Live {
     fn now(&self) -> Time {
         self.now
+    }
+
+    fn halted(&self) -> bool {
+        self.interrupt.signal() == Some(Signal::Halt)
     }
 
     fn send(&mut self, arm: Arm, ticket: Ticket) {

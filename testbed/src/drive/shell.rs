@@ -206,6 +206,10 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
                 Change::Phase(index) => {
                     let name = &self.plan.phases[index].name;
                     self.observer.on_event(now, &Event::Phase { index, name });
+                    // A gate that was not met: no fault is switched on after it.
+                    if self.world.halted() {
+                        return Ok(());
+                    }
                 }
                 Change::Fault { index, on } => self.switch(now, index, on)?,
                 Change::End => {}

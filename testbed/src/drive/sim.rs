@@ -6,7 +6,7 @@
 mod path;
 
 use super::interrupt::Interrupt;
-use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Step, World, WorldError};
+use super::world::{ArmFaults, Closed, GivenUp, ReadBack, Signal, Step, World, WorldError};
 use crate::experiment::plan::ArmPlan;
 use path::{Back, Path};
 use testbed_core::download::Command;
@@ -83,6 +83,10 @@ impl Sim {
 impl World for Sim {
     fn now(&self) -> Time {
         self.now
+    }
+
+    fn halted(&self) -> bool {
+        self.interrupt.signal() == Some(Signal::Halt)
     }
 
     fn send(&mut self, arm: Arm, ticket: Ticket) {

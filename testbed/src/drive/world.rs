@@ -97,6 +97,8 @@ pub enum Signal {
     Interrupt,
     /// SIGTERM.
     Terminate,
+    /// The run's own: a gate was not met, or an abort came true.
+    Halt,
 }
 
 impl Signal {
@@ -105,6 +107,7 @@ impl Signal {
         match self {
             Self::Interrupt => 130,
             Self::Terminate => 143,
+            Self::Halt => 4,
         }
     }
 }
@@ -161,6 +164,9 @@ pub struct Closed {
 pub trait World {
     /// The present instant.
     fn now(&self) -> Time;
+
+    /// Whether the run has asked itself to stop: the next step will say so.
+    fn halted(&self) -> bool;
 
     /// Sends an admitted request on its way.
     fn send(&mut self, arm: Arm, ticket: Ticket);

@@ -2,17 +2,17 @@
 //! another, settings that cannot work. It finds all mistakes in what could be read, and makes the plan if there are none.
 
 mod arms;
+mod early;
 mod expect;
 mod faults;
 mod overload;
 mod problems;
 mod sharing;
-mod units;
 
 pub use problems::Lost;
 
 use super::file::File;
-use super::plan::{PhasePlan, Plan};
+use super::plan::{ArmPlan, FaultPlan, PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
 use problems::Problems;
 use std::collections::BTreeSet;
@@ -22,6 +22,14 @@ use testbed_core::time::{Nanos, Time};
 const MAX_RUN: Nanos = Nanos::from_secs(30 * 24 * 3600);
 /// The shortest sampling interval.
 const MIN_SAMPLE: Nanos = Nanos::from_millis(1);
+
+/// What sentences are checked against: what could be read of it.
+struct Scene<'a> {
+    file: &'a File,
+    phases: &'a [PhasePlan],
+    arms: &'a [Option<ArmPlan>],
+    faults: &'a [(usize, FaultPlan)],
+}
 
 /// Resolves a file of which some parts may be `lost`; then there is no plan.
 ///
@@ -33,7 +41,10 @@ pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
     let phases = phases(&file, &mut problems);
     let arms = arms::check(&file, &mut problems);
     let faults = faults::check(&file, &phases, &arms, &mut problems);
-    let expect = expect::check(&file, &phases, &arms, &mut problems);
+    let scene = Scene { file: &file, phases: &phases, arms: &arms, faults: &faults };
+    let expect = expect::check(&scene, &mut problems);
+    let gates = early::gates(&scene, &mut problems);
+    let aborts = early::aborts(&scene, &mut problems);
     arms::spinning(&faults, &arms, &mut problems);
     let faults: Vec<_> = faults.into_iter().map(|(_, fault)| fault).collect();
     let whole: Option<Vec<_>> = arms.into_iter().collect();
@@ -54,6 +65,9 @@ pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
         arms,
         phases,
         faults,
+        gates,
+        aborts,
+        honesty: file.honesty.clone(),
         expect,
         resolved: file,
     })

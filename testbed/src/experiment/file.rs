@@ -1,5 +1,9 @@
 //! The experiment file as it is written: the types that serde and the JSON Schema share.
 
+mod judging;
+
+pub use judging::{AbortAs, AbortFile, ExpectFile, GateFile, Honesty, OverSeeds, Severity};
+
 use super::sweep::SweepFile;
 use faults::Toxic;
 use indexmap::IndexMap;
@@ -66,6 +70,15 @@ pub struct File {
     /// What goes wrong, and when.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFile>,
+    /// What must be true before the first fault: if it is not, the run ends there and is inconclusive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gate: Vec<GateFile>,
+    /// What ends the run as soon as it is true.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort: Vec<AbortFile>,
+    /// What the machine must do for a verdict to be one about the controller.
+    #[serde(default)]
+    pub honesty: Honesty,
     /// What is expected to come true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<ExpectFile>,
@@ -105,13 +118,16 @@ pub struct Run {
     pub mode: Mode,
     /// The seed of all chance; `--seed` overrides it.
     pub seed: u64,
+    /// How many seeds a virtual run is repeated with, from `seed` on; `--seeds` overrides it.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub seeds: u32,
     /// How often sampled series are taken, 1ms or more.
     pub sample_every: Nanos,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { mode: Mode::Virtual, seed: 1, sample_every: Nanos::from_millis(100) }
+        Self { mode: Mode::Virtual, seed: 1, seeds: 1, sample_every: Nanos::from_millis(100) }
     }
 }
 
@@ -300,26 +316,4 @@ pub struct Freeze {}
 pub enum ProxyFault {
     /// It closes every connection and refuses new ones.
     Down,
-}
-
-/// Something that is expected to come true.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExpectFile {
-    /// Its name in verdicts.
-    #[schemars(example = &"climbs-back")]
-    pub id: String,
-    /// The arm it speaks of; each of them, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(example = &"double")]
-    pub arm: Option<String>,
-    /// The phase it speaks of; the whole run, if left out.
-    #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
-    #[schemars(example = &"degraded")]
-    pub phase: Option<String>,
-    /// The only mode in which it is judged; both, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
-    /// The sentence: `max(controller.window) <= 2`.
-    pub that: String,
 }

@@ -1,7 +1,9 @@
 //! The plan: an experiment file, checked and resolved, with instants in place of names.
 
-use super::file::{AdmissionFile, Classify, File, Mode, Waits};
-use crate::verdict::grammar::Sentence;
+use super::file::{
+    AbortAs, AdmissionFile, Classify, File, Honesty, Mode, OverSeeds, Severity, Waits,
+};
+use crate::verdict::grammar::{Condition, Sentence};
 use faults::Toxic;
 use testbed_core::client::ClientConfig;
 use testbed_core::control::ControllerConfig;
@@ -32,6 +34,12 @@ pub struct Plan {
     pub phases: Vec<PhasePlan>,
     /// What goes wrong.
     pub faults: Vec<FaultPlan>,
+    /// What must be true at the end of a phase for the run to go on; each has a phase.
+    pub gates: Vec<Expectation>,
+    /// What ends the run.
+    pub aborts: Vec<Abort>,
+    /// What the machine must do.
+    pub honesty: Honesty,
     /// What is expected of this mode.
     pub expect: Vec<Expectation>,
     /// The file with everything that was left out.
@@ -174,8 +182,23 @@ pub struct Expectation {
     pub arms: Vec<usize>,
     /// The phase that it speaks of; the whole run if none.
     pub phase: Option<usize>,
+    /// What it means if it does not come true.
+    pub severity: Severity,
+    /// With how many of several seeds it must.
+    pub over_seeds: OverSeeds,
     /// What it says.
     pub sentence: Sentence,
+}
+
+/// Something that ends the run as soon as it is true.
+#[derive(Clone, Debug)]
+pub struct Abort {
+    /// The arms that it speaks of, by index.
+    pub arms: Vec<usize>,
+    /// A comparison of series.
+    pub condition: Condition,
+    /// What becomes of the run.
+    pub ends_as: AbortAs,
 }
 
 impl Classify {
@@ -195,6 +218,12 @@ impl Plan {
     /// How long all phases last together.
     pub fn length(&self) -> Nanos {
         self.phases.last().map_or(Nanos::ZERO, |phase| phase.end.since(Time::ZERO))
+    }
+
+    /// The name of the phase at an instant; that of the last after its end.
+    pub fn phase_at(&self, at: Time) -> String {
+        let begun = self.phases.iter().rev().find(|phase| phase.begin <= at);
+        begun.map(|phase| phase.name.clone()).unwrap_or_default()
     }
 
     /// The names of the arms, in order.

@@ -54,16 +54,21 @@ fn command(judged: &Judged, run_dir: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::file::Severity;
 
     fn judged(measure: &str, verdict: Class) -> Judged {
         Judged {
             id: "x".to_owned(),
             arm: "double".to_owned(),
             phase: Some("degraded".to_owned()),
+            that: format!("{measure} <= 1"),
+            severity: Severity::Fail,
             measure: measure.to_owned(),
             verdict,
             observed: Some(2.0),
             remark: None,
+            margin: None,
+            breach: None,
             limit: "<= 1".to_owned(),
             text: "2, expected <= 1".to_owned(),
         }
@@ -71,8 +76,8 @@ mod tests {
 
     fn said(class: Class, expectations: Vec<Judged>) -> String {
         let (breaches, holds, generators) = (Vec::new(), Vec::new(), Vec::new());
-        let utilised = Vec::new();
-        let verdict = Verdict { class, expectations, breaches, holds, utilised, generators };
+        let (ended, utilised) = (None, Vec::new());
+        let verdict = Verdict { class, ended, expectations, breaches, holds, utilised, generators };
         text(&verdict, Path::new("runs/1"))
     }
 

@@ -1,7 +1,7 @@
 //! Guards: did the machine do what was asked? If not, the controller was not measured, and the
 //! verdict is inconclusive instead of wrong.
 
-use crate::experiment::file::Mode;
+use crate::experiment::file::{Honesty, Mode};
 use crate::experiment::plan::{Action, ArmPlan, FaultPlan, Plan};
 use crate::watch::series::{CONTROLLER, PerRequest};
 use crate::watch::store::{ArmStore, Store};
@@ -10,15 +10,6 @@ use testbed_core::hold::{Hold, PATIENCE};
 use testbed_core::load::LoadConfig;
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
-
-/// 99 % of requests are to be sent at most this long after their time.
-const LAG_LIMIT: Nanos = Nanos::from_millis(10);
-/// The share of planned arrivals that is to be offered.
-const OFFERED_LIMIT: f64 = 0.99;
-/// Answers are to be released at most 1 % of the service time late, at the median, or this.
-const LATENESS_LIMIT: Nanos = Nanos::from_micros(200);
-/// A held gradient is to be met within this, at the median.
-const GRADIENT_LIMIT: f64 = 0.02;
 
 /// A guard that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -159,10 +150,12 @@ fn planned(load: &LoadConfig, seed: u64, end: Time) -> Option<u64> {
 
 /// The guards that did not hold.
 pub fn breaches(plan: &Plan, holds: &[Held], generators: &[Generator]) -> Vec<Breach> {
-    let mut breaches: Vec<_> = holds.iter().filter_map(missed).collect();
+    let mut breaches: Vec<_> =
+        holds.iter().filter_map(|held| missed(held, &plan.honesty)).collect();
     breaches.extend(unseen(plan, holds));
     for (arm, generator) in plan.arms.iter().zip(generators) {
-        let messages = late(generator).into_iter().chain(slow(arm, generator));
+        let honesty = &plan.honesty;
+        let messages = late(generator, honesty).into_iter().chain(slow(arm, generator, honesty));
         breaches.extend(messages.map(|message| Breach { arm: arm.name.clone(), message }));
     }
     breaches
@@ -191,7 +184,7 @@ fn unseen(plan: &Plan, holds: &[Held]) -> Vec<Breach> {
         .collect()
 }
 
-fn missed(held: &Held) -> Option<Breach> {
+fn missed(held: &Held, honesty: &Honesty) -> Option<Breach> {
     let Held { fault, arm, asked, median, min, max, feed_lag_p99, .. } = held;
     let slow = feed_lag_p99.map(seconds).filter(|lag| *lag > PATIENCE);
     let cause = slow.map(|lag| {
@@ -202,22 +195,22 @@ fn missed(held: &Held) -> Option<Breach> {
         "`{fault}` was to hold the gradient at {asked}; it was {median:.3} at the median \
          ({min:.3} to {max:.3}){cause}"
     );
-    ((median - asked).abs() > GRADIENT_LIMIT).then(|| Breach { arm: arm.clone(), message })
+    ((median - asked).abs() > honesty.gradient).then(|| Breach { arm: arm.clone(), message })
 }
 
-fn slow(arm: &ArmPlan, generator: &Generator) -> Option<String> {
-    let limit = arm.backend.service.median().scaled(0.01).max(LATENESS_LIMIT);
+fn slow(arm: &ArmPlan, generator: &Generator, honesty: &Honesty) -> Option<String> {
+    let limit = arm.backend.service.median().scaled(0.01).max(honesty.lateness);
     let late = seconds(generator.lateness_p50);
     let message =
         format!("the backend answered {late} late at the median; at most {limit} was allowed");
     (late > limit).then_some(message)
 }
 
-fn late(generator: &Generator) -> Vec<String> {
+fn late(generator: &Generator, honesty: &Honesty) -> Vec<String> {
     let mut messages = Vec::new();
     if let Some(planned) = generator.planned.filter(|planned| *planned > 0) {
         let share = generator.offered as f64 / planned as f64;
-        if share < OFFERED_LIMIT {
+        if share < honesty.offered.get() {
             let offered = generator.offered;
             messages.push(format!(
                 "the generator offered {offered} of {planned} planned requests ({:.1} %)",
@@ -226,13 +219,13 @@ fn late(generator: &Generator) -> Vec<String> {
         }
     }
     let lags = [
-        (generator.lag_p99, "behind its plan"),
-        (generator.send_lag_p99, "behind its admissions when writing"),
+        (generator.lag_p99, honesty.load_lag, "behind its plan"),
+        (generator.send_lag_p99, honesty.send_lag, "behind its admissions when writing"),
     ];
-    for (lag, what) in lags {
-        if lag > LAG_LIMIT.as_secs_f64() {
+    for (lag, limit, what) in lags {
+        if lag > limit.as_secs_f64() {
             messages.push(format!(
-                "the generator was {} {what} at the 99th percentile; at most {LAG_LIMIT} was \
+                "the generator was {} {what} at the 99th percentile; at most {limit} was \
                  allowed: this machine is too slow for the load",
                 seconds(lag)
             ));
@@ -263,7 +256,8 @@ mod tests {
             (0.75, Some(0.001), Some("")),
             (0.75, Some(0.009), Some(cause)),
         ] {
-            let said = missed(&held(median, feed_lag_p99)).map(|breach| breach.message);
+            let said = missed(&held(median, feed_lag_p99), &Honesty::default())
+                .map(|breach| breach.message);
             let of_median = "it was 0.750 at the median (0.600 to 0.800)";
             let expected = says.map(|cause| {
                 format!("`clamp` was to hold the gradient at 0.7; {of_median}{cause}")

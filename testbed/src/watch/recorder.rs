@@ -61,6 +61,11 @@ impl<W: Write> Recorder<W> {
         }
     }
 
+    /// What was recorded so far.
+    pub const fn store(&self) -> &Store {
+        &self.sheet.store
+    }
+
     /// What was recorded.
     ///
     /// # Errors

@@ -103,6 +103,16 @@ impl Distribution {
         (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64 / 1e9)
     }
 
+    /// The sum of all values, in seconds.
+    pub fn sum(&self) -> f64 {
+        self.sum_ns as f64 / 1e9
+    }
+
+    /// The standard deviation of all values, in seconds, from values to three digits; `None` without values.
+    pub fn stddev(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.histogram.stdev() / 1e9)
+    }
+
     /// The value, in seconds, that `percent` of all values do not exceed; `None` without values.
     /// It is rounded up to three digits, though never to beyond what was recorded.
     pub fn percentile(&self, percent: f64) -> Option<f64> {

@@ -1,153 +1,115 @@
 //! What the schema cannot see of expectations.
 
-use super::{Problems, resolve, unique, units};
-use crate::experiment::file::{ExpectFile, File};
-use crate::experiment::plan::{ArmPlan, Expectation, PhasePlan};
-use crate::experiment::problem::{Problem, did_you_mean};
-use crate::verdict::grammar::{self, Measure, Sentence};
-use crate::watch::series::{self, Kind};
+mod recorded;
+
+pub(super) use recorded::Asked;
+
+use super::{Problems, Scene, resolve, unique};
+use crate::experiment::file::File;
+use crate::experiment::plan::{Expectation, PhasePlan};
+use crate::experiment::problem::Problem;
+use crate::verdict::grammar::{self, GrammarError, Sentence, What};
 
 /// Resolves the expectations of a file; those for another mode are checked and left out.
-pub(super) fn check(
-    file: &File,
-    phases: &[PhasePlan],
-    arms: &[Option<ArmPlan>],
-    problems: &mut Problems,
-) -> Vec<Expectation> {
+pub(super) fn check(scene: &Scene<'_>, problems: &mut Problems) -> Vec<Expectation> {
+    let file = scene.file;
     unique(file.expect.iter().map(|expect| expect.id.as_str()), "/expect", "id", problems);
     let mut expectations = Vec::new();
     for (index, expect) in file.expect.iter().enumerate() {
         let at = format!("/expect/{index}");
-        let sentence = sentence(expect, &at, problems);
-        let speaks_of = speaks_of(file, expect, &at, problems);
-        let phase = phase(expect, phases, &at, problems);
-        let (Some(sentence), Some(speaks_of)) = (sentence, speaks_of) else { continue };
-        recorded((&expect.that, &sentence), &speaks_of, arms, &format!("{at}/that"), problems);
-        let Some(phase) = phase else { continue };
+        let (arm, phase) = (expect.arm.as_deref(), expect.phase.as_deref());
+        let said = Said { that: &expect.that, arm, phase };
+        let resolved = said.resolve(scene, &at, problems);
+        let Some((arms, phase, sentence)) = resolved else { continue };
         if expect.mode.is_none_or(|mode| mode == file.run.mode) {
             let id = expect.id.clone();
-            expectations.push(Expectation { id, arms: speaks_of, phase, sentence });
+            let (severity, over_seeds) = (expect.severity, expect.over_seeds);
+            expectations.push(Expectation { id, arms, phase, severity, over_seeds, sentence });
         }
     }
     expectations
 }
 
-fn sentence(expect: &ExpectFile, at: &str, problems: &mut Problems) -> Option<Sentence> {
-    grammar::parse(&expect.that)
-        .map_err(|error| {
-            let message = format!("{} (column {} of the sentence)", error.message, error.column);
-            problems.push(Problem::at_value(format!("{at}/that"), message).with_help(error.help));
-        })
-        .ok()
+/// A sentence, and what it speaks of, as a file writes them.
+pub(super) struct Said<'a> {
+    pub(super) that: &'a str,
+    pub(super) arm: Option<&'a str>,
+    pub(super) phase: Option<&'a str>,
 }
 
-fn speaks_of(
+impl Said<'_> {
+    /// The arms, the phase and the sentence.
+    pub(super) fn resolve(
+        &self,
+        scene: &Scene<'_>,
+        at: &str,
+        problems: &mut Problems,
+    ) -> Option<(Vec<usize>, Option<usize>, Sentence)> {
+        let sentence = self.sentence(at, problems);
+        let arms = speaks_of(scene.file, self.arm, sentence.as_ref(), at, problems);
+        let phase = phase(self.phase, scene.phases, at, problems);
+        let (sentence, arms) = (sentence?, arms?);
+        let asked = Asked::new(scene, self.that, format!("{at}/that"));
+        problems.extend(asked.sentence(&sentence, &arms));
+        Some((arms, phase?, sentence))
+    }
+
+    fn sentence(&self, at: &str, problems: &mut Problems) -> Option<Sentence> {
+        let wrong = |error| problems.push(unreadable(format!("{at}/that"), error));
+        grammar::parse(self.that).map_err(wrong).ok()
+    }
+}
+
+/// The problem with a text that is no sentence.
+pub(super) fn unreadable(at: String, error: GrammarError) -> Problem {
+    let message = format!("{} (column {} of the sentence)", error.message, error.column);
+    Problem::at_value(at, message).with_help(error.help)
+}
+
+/// The arms that an expectation speaks of: the one that it is about, or each. If every part of its sentence names
+/// an arm, it is judged once, as one of the first.
+pub(super) fn speaks_of(
     file: &File,
-    expect: &ExpectFile,
+    arm: Option<&str>,
+    sentence: Option<&Sentence>,
     at: &str,
     problems: &mut Problems,
 ) -> Option<Vec<usize>> {
     let names: Vec<_> = file.arms.keys().map(String::as_str).collect();
-    match &expect.arm {
-        None if problems.lost.covers(&format!("{at}/arm")) => None,
-        None => Some((0..names.len()).collect()),
-        Some(name) => Some(vec![resolve("arm", name, &names, format!("{at}/arm"), problems)?]),
+    let named = sentence.and_then(named_throughout);
+    match (arm, named) {
+        (Some(name), _) => Some(vec![resolve("arm", name, &names, format!("{at}/arm"), problems)?]),
+        (None, _) if problems.lost.covers(&format!("{at}/arm")) => None,
+        (None, Some(name)) => {
+            Some(vec![resolve("arm", &name, &names, format!("{at}/that"), problems)?])
+        }
+        (None, None) => Some((0..names.len()).collect()),
     }
 }
 
+/// The first arm that a sentence names, if each of its parts names one.
+fn named_throughout(sentence: &Sentence) -> Option<String> {
+    let operands: Vec<_> = sentence
+        .clauses()
+        .flat_map(|clause| clause.expressions())
+        .flat_map(|expression| expression.operands())
+        .filter(|operand| !matches!(operand.what, What::Number(_)))
+        .collect();
+    let all = operands.iter().all(|operand| operand.arm.is_some());
+    operands.first().filter(|_| all).and_then(|operand| operand.arm.clone())
+}
+
 fn phase(
-    expect: &ExpectFile,
+    phase: Option<&str>,
     phases: &[PhasePlan],
     at: &str,
     problems: &mut Problems,
 ) -> Option<Option<usize>> {
     let names: Vec<_> = phases.iter().map(|phase| phase.name.as_str()).collect();
-    match &expect.phase {
+    match phase {
         None => Some(None),
         Some(name) => resolve("phase", name, &names, format!("{at}/in"), problems).map(Some),
     }
-}
-
-/// Whether each arm records what the sentence speaks of, in its unit; the first that does not is a
-/// problem.
-fn recorded(
-    (text, sentence): (&str, &Sentence),
-    speaks_of: &[usize],
-    arms: &[Option<ArmPlan>],
-    at: &str,
-    problems: &mut Problems,
-) {
-    let mut speaks_of = speaks_of.iter().filter_map(|arm| arms.get(*arm)?.as_ref());
-    let problem =
-        speaks_of.find_map(|arm| match &sentence.measure {
-            Measure::Aggregate { series, .. } => of_series(series, false, arm, at)
-                .or_else(|| of_unit((text, sentence), series, arm, at)),
-            Measure::TimeTo { series, .. } => of_series(series, true, arm, at)
-                .or_else(|| of_unit((text, sentence), series, arm, at)),
-            Measure::OverFifo(_) => of_series(grammar::WAIT, false, arm, at),
-            measure @ (Measure::Jain | Measure::ZeroProgress { .. }) => {
-                of_waiters(measure, arm, arms, at)
-            }
-        });
-    problems.extend(problem);
-}
-
-/// The problem with asking `arm` for a series, at `instants` or for its values.
-fn of_series(name: &str, instants: bool, arm: &ArmPlan, at: &str) -> Option<Problem> {
-    match series::find(name, &arm.work) {
-        None => Some(unknown(name, arm, at)),
-        Some((_, Kind::Distribution)) if instants => {
-            let message = format!("`{name}` has one value a request; it reaches nothing at a time");
-            let help = "use it with max, min, mean, last or a percentile";
-            Some(Problem::at_value(at, message).with_help(help))
-        }
-        Some(_) => None,
-    }
-}
-
-/// The problem with comparing what `arm` records under a name with numbers of another unit.
-fn of_unit(
-    (text, sentence): (&str, &Sentence),
-    name: &str,
-    arm: &ArmPlan,
-    at: &str,
-) -> Option<Problem> {
-    let (unit, _) = series::find(name, &arm.work)?;
-    units::check(text, sentence, (name, unit), at)
-}
-
-/// The problem with asking `arm` for its waiters.
-fn of_waiters(
-    measure: &Measure,
-    arm: &ArmPlan,
-    arms: &[Option<ArmPlan>],
-    at: &str,
-) -> Option<Problem> {
-    if arm.downloads().is_some() {
-        return None;
-    }
-    let (what, law) = arm.work.law();
-    let message = format!(
-        "`{measure}` asks for waiters; only arms with a limiter have them, and arm `{}` has {what} \
-         `{law}`",
-        arm.name
-    );
-    let limited = arms.iter().flatten().filter(|arm| arm.downloads().is_some());
-    let names: Vec<_> = limited.map(|arm| arm.name.as_str()).collect();
-    let help = if names.is_empty() {
-        "give the arm a `limiter` in place of its `controller`".to_owned()
-    } else {
-        format!("name one of them with `arm:`; here: {}", names.join(", "))
-    };
-    Some(Problem::at_value(at, message).with_help(help))
-}
-
-fn unknown(name: &str, arm: &ArmPlan, at: &str) -> Problem {
-    let names = series::names(&arm.work);
-    let hint = did_you_mean(name, names.iter().map(String::as_str));
-    let (what, law) = arm.work.law();
-    let message = format!("arm `{}` ({what} `{law}`) has no series `{name}`{hint}", arm.name);
-    Problem::at_value(at, message).with_help("`windtunnel list series` names them all")
 }
 
 #[cfg(test)]
@@ -165,6 +127,7 @@ arms:
     download: { tasks: 1, chunk: { fixed: 16KiB } }
 backend: { servers: 1, service: { constant: 1ms } }
 phases: [{ name: p, for: 1s }]
+faults: [{ name: slow, arms: [law], backend: { hold: { scale: 2 } } }]
 ";
 
     #[test]
@@ -185,6 +148,22 @@ phases: [{ name: p, for: 1s }]
             ("law", "jain(download.granted by waiter) >= 0.9", Some(waiters)),
             ("law", "zero_progress(20 rounds) == 0", Some(waiters)),
             ("policy", "time_to(real - quoted > 0s) <= 1s", Some("use it with max")),
+            ("law", "mean(rpc.goodput) of law >= 0.5 * mean(oracle.capacity)", None),
+            ("policy", "makespan of policy <= 1.5 * makespan of law", None),
+            ("policy", "mean(oracle.capacity) >= 1/s", Some("no series `oracle.capacity`")),
+            ("law", "max(controller.window) <= max(rpc.latency)", Some("cannot be compared")),
+            ("law", "always rpc.goodput > 9ms", Some("(column 22 of the sentence)")),
+            ("law", "max(controller.window) of la <= 2", Some("did you mean `law`?")),
+            ("law", "always rpc.latency < 9ms", Some("reaches nothing at a time")),
+            ("law", "slope(rpc.latency) < 9ms", Some("reaches nothing at a time")),
+            ("law", "rate(rpc.goodput) < 9", Some("is no counter")),
+            ("law", "'reaction(controller.window, fault=slow) < 1s'", None),
+            ("law", "'reaction(controller.window, fault=slo) < 1s'", Some("did you mean `slow`?")),
+            (
+                "policy",
+                "'reaction(limiter.tokens, fault=slow) < 1s'",
+                Some("`slow` does not act on arm `policy`"),
+            ),
         ] {
             let text = format!("{BOTH}expect: [{{ id: x, arm: {arm}, that: {sentence} }}]\n");
             let loaded = experiment::load("both", &text, &Overrides::default());

@@ -1,18 +1,42 @@
+mod arithmetic;
 mod limiters;
+mod properties;
 
-use super::{Aggregate, Bound, Comparison, Measure, Sentence, in_unit, parse};
+use super::{
+    Aggregate, Bound, Claim, Clause, Comparison, Expression, Limit, Measure, Number, Operand,
+    Place, Sentence, What, Written, in_unit, parse,
+};
 use testbed_core::vitals::Unit;
 
 const WINDOW: &str = "controller.window";
 
+fn operand(what: What) -> Expression {
+    Expression::Operand(Operand { what, arm: None, place: Place(0) })
+}
+
+fn number(value: f64) -> Expression {
+    operand(What::Number(Number { value, written: Written(None) }))
+}
+
+/// A sentence of one measure and a bound.
+fn plain(measure: Measure, bound: Bound) -> Sentence {
+    let limit = match bound {
+        Bound::Compare(comparison, limit) => Limit::Compare(comparison, number(limit)),
+        Bound::Within { centre, tolerance } => {
+            Limit::Within { centre: number(centre), tolerance: number(tolerance) }
+        }
+    };
+    Sentence::of(Clause::Claim(Claim { left: operand(What::Measure(measure)), limit }))
+}
+
 fn aggregate(aggregate: Aggregate, bound: Bound) -> Sentence {
     let series = WINDOW.to_owned();
-    Sentence { measure: Measure::Aggregate { aggregate, series }, bound }
+    plain(Measure::Aggregate { aggregate, series }, bound)
 }
 
 fn time_to(comparison: Comparison, value: f64, bound: Bound) -> Sentence {
-    let series = WINDOW.to_owned();
-    Sentence { measure: Measure::TimeTo { series, comparison, value }, bound }
+    let (series, value) = (WINDOW.to_owned(), Number { value, written: Written(None) });
+    plain(Measure::TimeTo { series, comparison, value }, bound)
 }
 
 #[test]
@@ -79,12 +103,15 @@ fn numbers_become_base_units() {
         ("1.5m", 90.0),
     ] {
         let bound = Bound::Compare(Comparison::Less, value);
-        let read = parse(&format!("max(a) < {number}")).map(|sentence| sentence.bound);
-        assert_eq!(read, Ok(bound), "{number}");
+        let (aggregate, series) = (Aggregate::Max, "a".to_owned());
+        let sentence = plain(Measure::Aggregate { aggregate, series }, bound);
+        assert_eq!(parse(&format!("max(a) < {number}")), Ok(sentence), "{number}");
     }
-    let read = parse("time_to(a >= 4MiB/s) < 1s").map(|sentence| sentence.measure);
+    let read = parse("time_to(a >= 4MiB/s) < 1s");
     let (series, comparison) = ("a".to_owned(), Comparison::GreaterOrEqual);
-    assert_eq!(read, Ok(Measure::TimeTo { series, comparison, value: 4_194_304.0 }));
+    let value = Number { value: 4_194_304.0, written: Written(None) };
+    let measure = Measure::TimeTo { series, comparison, value };
+    assert_eq!(read, Ok(plain(measure, Bound::Compare(Comparison::Less, 1.0))));
 }
 
 #[test]
@@ -121,8 +148,9 @@ fn assert_cure(help: &str, rows: &[(&str, usize, &str)]) {
 #[test]
 fn functions_and_series_are_named_when_wrong() {
     assert_cure(
-        "one of: max, min, mean, last, p50 to p99.9, time_to, jain, zero_progress; or alone: \
-         makespan, overtakes",
+        "one of: max, min, mean, last, p50 to p99.9, count, sum, stddev, rate, slope, time_to, \
+         settling, overshoot, oscillation, reaction, recovery, jain, zero_progress, regret; or \
+         alone: makespan, overtakes",
         &[
             ("", 1, "expected a function, found the end"),
             ("maximum(a) <= 2", 1, "unknown function `maximum` (did you mean `max`?)"),
@@ -177,7 +205,7 @@ fn bounds_are_named_when_wrong() {
     );
     for (help, text, column, message) in [
         ("one of: <=, <, >=, >, ==", "time_to(a) <= 15s", 10, "expected a comparison, found `)`"),
-        ("write: within 11 +- 1.5", "max(a) within 11 + 1", 18, "expected `+-`, found `+`"),
+        ("write: within 11 +- 1.5", "max(a) within 11 + 1", 21, "expected `+-`, found the end"),
         (
             "write it without the minus",
             "max(a) within 1 ± -1",
@@ -191,7 +219,7 @@ fn bounds_are_named_when_wrong() {
             "`11` and `5%` differ in unit",
         ),
         (
-            "a sentence has one bound; write a second expectation",
+            "a sentence has one bound; write a second expectation, or join them by `and` or `or`",
             "max(a) <= 2 && more",
             13,
             "expected nothing more, found `&&`",
@@ -263,6 +291,8 @@ fn no_text_makes_it_panic() {
         "p99.9(limiter.wait) / fifo <= 1.5MiB / s",
         "max(real - quoted) < zero_progress(0.5 rounds)",
         "jain(download.granted by waiter) > makespan",
+        "(2 + max(a) of b) * 3/s - -1 <= regret(rpc.goodput) or never a.b of c < 2 * d for 1.5s",
+        "settling(a, band=10%) < 2s and reaction(a, fault=f-1.x) within 1s +- 2 * recovery(a,fault=f)",
     ] {
         parts_of(sentence);
     }

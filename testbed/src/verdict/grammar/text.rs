@@ -1,6 +1,8 @@
-//! Sentences as text.
+//! Measures, bounds and values as text.
 
-use super::{Aggregate, Bound, Comparison, GRANTED, Measure, Sentence, WAIT};
+mod sentence;
+
+use super::{Aggregate, Bound, Comparison, GRANTED, Measure, WAIT};
 use std::fmt;
 use testbed_core::limit::quantity::Bytes;
 use testbed_core::time::Nanos;
@@ -9,16 +11,6 @@ use testbed_core::vitals::Unit;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 const GIB: f64 = 1024.0 * MIB;
-
-/// A bound, its numbers as `number` writes them.
-fn bound(bound: &Bound, number: impl Fn(f64) -> String) -> String {
-    match *bound {
-        Bound::Compare(comparison, limit) => format!("{comparison} {}", number(limit)),
-        Bound::Within { centre, tolerance } => {
-            format!("within {} +- {}", number(centre), number(tolerance))
-        }
-    }
-}
 
 /// A value in base units, as people read it: `14.3ms` for 0.0143 seconds, up to four decimals.
 pub fn in_unit(value: f64, unit: Unit) -> String {
@@ -52,21 +44,19 @@ fn size(bytes: f64) -> String {
 }
 
 impl Bound {
+    /// The bound with its numbers as `number` writes them.
+    fn with(&self, number: impl Fn(f64) -> String) -> String {
+        match *self {
+            Self::Compare(comparison, limit) => format!("{comparison} {}", number(limit)),
+            Self::Within { centre, tolerance } => {
+                format!("within {} +- {}", number(centre), number(tolerance))
+            }
+        }
+    }
+
     /// The bound as people read it, for values of this unit: `<= 15s`.
     pub fn in_unit(&self, unit: Unit) -> String {
-        bound(self, |value| in_unit(value, unit))
-    }
-}
-
-impl fmt::Display for Sentence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.measure {
-            Measure::TimeTo { .. } => {
-                let bound = bound(&self.bound, |seconds| format!("{seconds}s"));
-                write!(f, "{} {bound}", self.measure)
-            }
-            _ => write!(f, "{} {}", self.measure, self.bound),
-        }
+        self.with(|value| in_unit(value, unit))
     }
 }
 
@@ -75,13 +65,17 @@ impl fmt::Display for Measure {
         match self {
             Self::Aggregate { aggregate, series } => write!(f, "{aggregate}({series})"),
             Self::TimeTo { series, comparison, value } => {
-                write!(f, "time_to({series} {comparison} {value})")
+                write!(f, "time_to({series} {comparison} {})", value.value)
             }
             Self::OverFifo(aggregate) => write!(f, "{aggregate}({WAIT}) / fifo"),
             Self::Jain => write!(f, "jain({GRANTED} by waiter)"),
             Self::ZeroProgress { rounds } => {
                 let plural = if *rounds == 1.0 { "" } else { "s" };
                 write!(f, "zero_progress({rounds} round{plural})")
+            }
+            Self::Settling { series, band } => write!(f, "settling({series}, band={band})"),
+            Self::Response { response, series, fault, band } => {
+                write!(f, "{response}({series}, fault={fault}, band={band})")
             }
         }
     }
@@ -95,13 +89,20 @@ impl fmt::Display for Aggregate {
             Self::Mean => f.write_str("mean"),
             Self::Last => f.write_str("last"),
             Self::Percentile(percent) => write!(f, "p{percent}"),
+            Self::Count => f.write_str("count"),
+            Self::Sum => f.write_str("sum"),
+            Self::Stddev => f.write_str("stddev"),
+            Self::Rate => f.write_str("rate"),
+            Self::Slope => f.write_str("slope"),
+            Self::Overshoot => f.write_str("overshoot"),
+            Self::Oscillation => f.write_str("oscillation"),
         }
     }
 }
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&bound(self, |value| value.to_string()))
+        f.write_str(&self.with(|value| value.to_string()))
     }
 }
 

@@ -1,18 +1,44 @@
 //! Measures: functions, and the words that stand for some of them.
 
-use super::{Input, Parsed, Slip, comparison, expect, quantity, word};
+mod response;
+
+use super::quantity::Quantity;
+use super::{Input, Parsed, Slip, comparison, expect, keyword, quantity, word};
 use crate::experiment::problem::did_you_mean;
-use crate::verdict::grammar::{Aggregate, GRANTED, Measure, WAIT};
-use crate::watch::series::{Counted, MAKESPAN, PerRequest};
+use crate::verdict::grammar::{Aggregate, GRANTED, Measure, Number, Response, WAIT, Written};
+use crate::verdict::oracle;
+use crate::watch::series::{Counted, MAKESPAN, PerRequest, Sampled};
 use winnow::Parser;
 use winnow::ascii::{digit1, multispace0, multispace1};
 use winnow::combinator::{alt, opt};
+use winnow::stream::Stream as _;
 
-const FUNCTIONS: [&str; 7] = ["max", "min", "mean", "last", "time_to", "jain", "zero_progress"];
-const FUNCTIONS_HELP: &str = "one of: max, min, mean, last, p50 to p99.9, time_to, jain, \
-                              zero_progress; or alone: makespan, overtakes";
+const FUNCTIONS: [&str; 18] = [
+    "max",
+    "min",
+    "mean",
+    "last",
+    "count",
+    "sum",
+    "stddev",
+    "rate",
+    "slope",
+    "time_to",
+    "settling",
+    "overshoot",
+    "oscillation",
+    "reaction",
+    "recovery",
+    "jain",
+    "zero_progress",
+    "regret",
+];
+const FUNCTIONS_HELP: &str = "one of: max, min, mean, last, p50 to p99.9, count, sum, stddev, rate, \
+                              slope, time_to, settling, overshoot, oscillation, reaction, recovery, \
+                              jain, zero_progress, regret; or alone: makespan, overtakes";
 /// Names from elsewhere whose likeness would mislead.
-const SYNONYMS: [(&str, &str); 7] = [
+const SYNONYMS: [(&str, &str); 8] = [
+    ("sd", "stddev"),
     ("median", "p50"),
     ("average", "mean"),
     ("avg", "mean"),
@@ -29,6 +55,7 @@ const SERIES_HELP: &str = "write a function and a series: max(controller.window)
 const CLOSE_HELP: &str = "close the function: max(controller.window)";
 const OVERRUN_HELP: &str = "write: max(real - quoted)";
 const FIFO_HELP: &str = "write: max(limiter.wait) / fifo";
+const REGRET_HELP: &str = "write: regret(rpc.goodput)";
 const JAIN_HELP: &str = "write: jain(download.granted by waiter)";
 const ROUNDS_HELP: &str = "write a number above 0 and the word: zero_progress(20 rounds)";
 
@@ -72,6 +99,9 @@ fn function(input: &mut Input<'_>, offset: usize, name: &str) -> Parsed<Measure>
         "time_to" => time_to(input)?,
         "jain" => jain(input)?,
         "zero_progress" => zero_progress(input)?,
+        "settling" => response::settling(input)?,
+        "reaction" => response::response(input, Response::Reaction)?,
+        "recovery" => response::response(input, Response::Recovery)?,
         _ => aggregated(input, aggregate(offset, name)?)?,
     };
     expect(input, ')', "`)`", CLOSE_HELP)?;
@@ -79,9 +109,11 @@ fn function(input: &mut Input<'_>, offset: usize, name: &str) -> Parsed<Measure>
 }
 
 fn time_to(input: &mut Input<'_>) -> Parsed<Measure> {
-    let series = series(input)?;
+    let series = argument(input)?;
     let comparison = comparison(input)?;
-    Ok(Measure::TimeTo { series, comparison, value: quantity(input)?.value })
+    let Quantity { value, unit, .. } = quantity(input)?;
+    let value = Number { value, written: Written(unit) };
+    Ok(Measure::TimeTo { series, comparison, value })
 }
 
 fn jain(input: &mut Input<'_>) -> Parsed<Measure> {
@@ -103,7 +135,7 @@ fn zero_progress(input: &mut Input<'_>) -> Parsed<Measure> {
 }
 
 fn aggregated(input: &mut Input<'_>, aggregate: Aggregate) -> Parsed<Measure> {
-    let series = series(input)?;
+    let series = argument(input)?;
     if let Some(by) = expect(input, opt(("by", multispace1).span()), "", "")? {
         return Err(Slip::new(by.start, "only `jain` asks by waiter", JAIN_HELP));
     }
@@ -112,8 +144,12 @@ fn aggregated(input: &mut Input<'_>, aggregate: Aggregate) -> Parsed<Measure> {
 
 /// The measure, or its ratio to the FIFO queue if `/ fifo` follows.
 fn divided(input: &mut Input<'_>, measure: Measure) -> Parsed<Measure> {
-    let Ok(slash) = expect(input, '/'.span(), "", "") else { return Ok(measure) };
-    expect(input, "fifo", "`fifo`", FIFO_HELP)?;
+    let start = input.checkpoint();
+    let slash = expect(input, '/'.span(), "", "");
+    let Some(slash) = slash.ok().filter(|_| keyword(input, "fifo")) else {
+        input.reset(&start);
+        return Ok(measure);
+    };
     match measure {
         Measure::Aggregate { aggregate, series } if series == WAIT => {
             Ok(Measure::OverFifo(aggregate))
@@ -131,6 +167,13 @@ fn aggregate(offset: usize, name: &str) -> Parsed<Aggregate> {
         "min" => Ok(Aggregate::Min),
         "mean" => Ok(Aggregate::Mean),
         "last" => Ok(Aggregate::Last),
+        "count" => Ok(Aggregate::Count),
+        "sum" => Ok(Aggregate::Sum),
+        "stddev" => Ok(Aggregate::Stddev),
+        "rate" => Ok(Aggregate::Rate),
+        "slope" => Ok(Aggregate::Slope),
+        "overshoot" => Ok(Aggregate::Overshoot),
+        "oscillation" => Ok(Aggregate::Oscillation),
         _ => match name.strip_prefix('p') {
             Some(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => {
                 percentile(offset, digits)
@@ -157,18 +200,42 @@ fn unknown_function(offset: usize, name: &str) -> Slip {
     Slip::new(offset, format!("unknown function `{name}`{guess}"), FUNCTIONS_HELP)
 }
 
-fn series(input: &mut Input<'_>) -> Parsed<String> {
+/// What `regret(rpc.goodput)` is the difference of, behind its name: the best that could be, and what was.
+pub(super) fn regret(input: &mut Input<'_>) -> Parsed<[Measure; 2]> {
+    let goodput = Sampled::Goodput.info().name;
+    expect(input, '(', "`(`", REGRET_HELP)?;
+    expect(input, goodput, &format!("`{goodput}`"), REGRET_HELP)?;
+    expect(input, ')', "`)`", REGRET_HELP)?;
+    let mean = |series: &str| {
+        let (aggregate, series) = (Aggregate::Mean, series.to_owned());
+        Measure::Aggregate { aggregate, series }
+    };
+    Ok([mean(oracle::GOODPUT), mean(goodput)])
+}
+
+/// Whether this word stands for a measure by itself, or nearly.
+pub(super) fn stands_alone(name: &str) -> bool {
+    matches!(name, "jain" | "zero_progress") || WORDS.iter().any(|(word, _)| *word == name)
+}
+
+/// The name of a series, and where it begins.
+pub(super) fn series<'s>(input: &mut Input<'s>) -> Parsed<(usize, &'s str)> {
+    let help = "lowercase words joined by dots, such as controller.window";
+    let (offset, name) = word(input, "a series", help)?;
+    if name.split('.').all(is_word) {
+        return Ok((offset, name));
+    }
+    Err(Slip::new(offset, format!("`{name}` is not the name of a series"), help))
+}
+
+/// The series that a function is of.
+fn argument(input: &mut Input<'_>) -> Parsed<String> {
     let difference = expect(input, opt(("real", multispace0, '-')), "", "")?;
     if difference.is_some() {
         expect(input, "quoted", "`quoted`", OVERRUN_HELP)?;
         return Ok(PerRequest::Overrun.info().name.to_owned());
     }
-    let help = "lowercase words joined by dots, such as controller.window";
-    let (offset, name) = word(input, "a series", help)?;
-    if name.split('.').all(is_word) {
-        return Ok(name.to_owned());
-    }
-    Err(Slip::new(offset, format!("`{name}` is not the name of a series"), help))
+    series(input).map(|(_, name)| name.to_owned())
 }
 
 fn is_word(word: &str) -> bool {

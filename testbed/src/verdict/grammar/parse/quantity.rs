@@ -1,34 +1,34 @@
 //! Numbers with units.
 
-use super::{Input, Measure, Parsed, Slip, expect};
+use super::{Input, Parsed, Slip, expect};
+use crate::verdict::grammar::Measure;
 use testbed_core::limit::quantity::parse_bytes;
 use testbed_core::quantity::unit_nanos;
+use testbed_core::vitals::Unit;
 use winnow::Parser;
 use winnow::ascii::{digit1, multispace0};
-use winnow::combinator::opt;
-use winnow::token::take_while;
-
-/// What a number counts.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Unit {
-    None,
-    Seconds,
-    Share,
-    PerSecond,
-    Bytes,
-    BytesPerSecond,
-}
+use winnow::combinator::{not, opt, terminated};
+use winnow::token::{one_of, take_while};
 
 const HELP: &str = "write a number such as 2, 1.5, 150ms, 70%, 1000/s, 16KiB or 4MiB/s";
 const UNITS_HELP: &str = "units are ns, us, ms, s, m and h; %; B, KiB, MiB, GiB, kB, MB and GB; \
                           and rates such as /s or MiB/s";
+
+/// Whether a name or a function goes on with this.
+const fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '(' | '.' | '_' | '-')
+}
+
+/// Words that may follow a number and are no units.
+const WORDS: [&str; 5] = ["and", "or", "for", "of", "within"];
 
 /// A number as it stands in a sentence.
 #[derive(Debug)]
 pub(super) struct Quantity<'s> {
     /// In base units; finite.
     pub(super) value: f64,
-    pub(super) unit: Unit,
+    /// None if it has none.
+    pub(super) unit: Option<Unit>,
     pub(super) text: &'s str,
     /// Where it begins, in bytes.
     pub(super) offset: usize,
@@ -38,7 +38,11 @@ pub(super) struct Quantity<'s> {
 pub(super) fn quantity<'s>(input: &mut Input<'s>) -> Parsed<Quantity<'s>> {
     let number = (opt('-'), digit1, opt(('.', digit1))).take();
     let letters = || take_while(0.., |c: char| c.is_alphabetic() || c == '%');
-    let unit = (letters(), opt((multispace0, '/', multispace0, letters()))).take();
+    // `2 / makespan` is a division: only a unit of time can follow.
+    let time = terminated(letters(), not(one_of(in_name)));
+    let per = (multispace0, '/', multispace0, time.verify(|per: &str| unit_nanos(per).is_some()));
+    let own = opt(letters().verify(|unit: &str| !WORDS.contains(&unit)));
+    let unit = (own, opt(per)).take();
     let parser = (number, multispace0, unit).with_taken().with_span();
     let (((number, _, unit), text), span) = expect(input, parser, "a number", HELP)?;
     let (text, offset) = (text.trim_end(), span.start);
@@ -50,18 +54,18 @@ pub(super) fn quantity<'s>(input: &mut Input<'s>) -> Parsed<Quantity<'s>> {
     }
 }
 
-fn in_base_units(number: f64, unit: &str) -> Option<(f64, Unit)> {
+fn in_base_units(number: f64, unit: &str) -> Option<(f64, Option<Unit>)> {
     let parts = unit.split_once('/').map(|(what, per)| (what.trim_end(), per.trim_start()));
     Some(match (unit, parts) {
-        ("", _) => (number, Unit::None),
-        ("%", _) => (number / 100.0, Unit::Share),
-        (_, Some(("", per))) => (number / (unit_nanos(per)? / 1e9), Unit::PerSecond),
-        (_, Some((size, "s"))) => (whole_bytes(number, size)?, Unit::BytesPerSecond),
+        ("", _) => (number, None),
+        ("%", _) => (number / 100.0, Some(Unit::Ratio)),
+        (_, Some(("", per))) => (number / (unit_nanos(per)? / 1e9), Some(Unit::PerSecond)),
+        (_, Some((size, "s"))) => (whole_bytes(number, size)?, Some(Unit::BytesPerSecond)),
         (_, Some(_)) => return None,
         _ => match unit_nanos(unit) {
             // Whole nanoseconds, as everywhere: 14.3ms is then exactly 0.0143.
-            Some(nanos) => ((number * nanos).round() / 1e9, Unit::Seconds),
-            None => (whole_bytes(number, unit)?, Unit::Bytes),
+            Some(nanos) => ((number * nanos).round() / 1e9, Some(Unit::Seconds)),
+            None => (whole_bytes(number, unit)?, Some(Unit::Bytes)),
         },
     })
 }
@@ -73,31 +77,31 @@ fn whole_bytes(number: f64, unit: &str) -> Option<f64> {
 }
 
 impl Quantity<'_> {
-    /// Whether this can be the tolerance around `centre`: not negative, and in the same unit.
-    pub(super) fn check_tolerance_of(&self, centre: &Quantity<'_>) -> Parsed<()> {
+    /// Whether this can be the tolerance around `centre`, if that is a number too: not negative, and in the
+    /// same unit.
+    pub(super) fn check_tolerance_of(&self, centre: Option<&Quantity<'_>>) -> Parsed<()> {
         if self.value < 0.0 {
             let message = format!("the tolerance `{}` is negative", self.text);
             return Err(Slip::new(self.offset, message, "write it without the minus"));
         }
-        if self.unit != centre.unit {
+        if let Some(centre) = centre.filter(|centre| centre.unit != self.unit) {
             let message = format!("`{}` and `{}` differ in unit", centre.text, self.text);
             return Err(Slip::new(self.offset, message, "write both with the same unit"));
         }
         Ok(())
     }
 
-    /// Whether it can be compared with a measure that is a length of time.
-    pub(super) fn check_time(&self) -> Parsed<()> {
+    /// Whether it is a length of time, as `what` asks for.
+    pub(super) fn check_time(&self, what: &str) -> Parsed<()> {
         let text = self.text;
         match self.unit {
-            Unit::Seconds => Ok(()),
-            Unit::None => {
-                let message =
-                    format!("time_to(...) is compared with a time; `{text}` needs a unit");
+            Some(Unit::Seconds) => Ok(()),
+            None => {
+                let message = format!("{what} is compared with a time; `{text}` needs a unit");
                 Err(Slip::new(self.offset, message, format!("such as {text}s")))
             }
             _ => {
-                let message = format!("time_to(...) is compared with a time; `{text}` is none");
+                let message = format!("{what} is compared with a time; `{text}` is none");
                 Err(Slip::new(self.offset, message, "write a time, such as 15s"))
             }
         }
@@ -105,7 +109,7 @@ impl Quantity<'_> {
 
     /// Whether it can be compared with `measure`, which has no unit.
     pub(super) fn check_plain(&self, measure: &Measure) -> Parsed<()> {
-        if matches!(self.unit, Unit::None | Unit::Share) {
+        if matches!(self.unit, None | Some(Unit::Ratio)) {
             return Ok(());
         }
         let message = format!("`{measure}` has no unit; `{}` has one", self.text);

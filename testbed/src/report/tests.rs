@@ -1,0 +1,68 @@
+//! What the reports say, of a run that is small enough to be checked by eye.
+
+use super::{junit, markdown};
+use crate::experiment::plan::Plan;
+use crate::experiment::{Overrides, load};
+use crate::verdict::judge;
+use crate::watch::store::Store;
+use testbed_core::time::{Nanos, Time};
+
+/// A window of 8 from 2 s on, in a run of 4 s.
+fn plan() -> Plan {
+    let text = "version: 1\nname: r\narms: { a: { controller: { fixed: { limit: 8 } } } }\n\
+                backend: { servers: 1, service: { constant: 1ms } }\n\
+                load: { closed: { clients: 1 } }\n\
+                phases: [ { name: p, for: 3s }, { name: 'q|<q>', for: 1s } ]\n\
+                expect:\n\
+                - { id: low, that: max(controller.window) < 5 }\n\
+                - { id: soon, severity: warn, that: time_to(controller.window > 5) <= 1s }\n\
+                - { id: odd, in: 'q|<q>', that: max(rpc.rtt) > 1s }\n\
+                - { id: high, that: eventually controller.window > 5 for 2s }\n";
+    load("r", text, &Overrides::default()).unwrap()
+}
+
+fn store() -> Store {
+    let at = |s| Time::ZERO.after(Nanos::from_secs(s));
+    let mut store = Store::new(1);
+    store.begin_phase(at(0));
+    store.arms[0].step(1, at(0), "controller.window", 2.0);
+    store.arms[0].step(1, at(2), "controller.window", 8.0);
+    store.reach(at(3));
+    store.begin_phase(at(3));
+    store.reach(at(4));
+    store
+}
+
+#[test]
+fn markdown_has_a_row_for_each_expectation_and_nothing_ends_a_cell() {
+    let said = markdown(&plan(), &judge(&plan(), &store()));
+    let expected = "\
+# r: fail
+
+virtual, seed 1
+
+| verdict | expectation | arm | in | sentence | observed | margin |
+| --- | --- | --- | --- | --- | --- | --- |
+| fail | low | a | whole run | `max(controller.window) < 5` | 8, expected < 5 (first at 2s, in p) | -3 |
+| warn | soon | a | whole run | `time_to(controller.window > 5) <= 1s` | 2s, expected <= 1s (first at 1s, in p) | -1 |
+| inconclusive | odd | a | q\\|<q> | `max(rpc.rtt) > 1` | nothing was recorded for max(rpc.rtt), expected > 1s |  |
+| pass | high | a | whole run | `eventually controller.window > 5 for 2s` | true for 2s at a time, false for 2s in all, expected eventually for 2s | 0 |
+";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn junit_counts_failures_and_errors_and_escapes_what_it_tells() {
+    let said = String::from_utf8(junit(&plan(), &judge(&plan(), &store())).unwrap()).unwrap();
+    for part in [
+        r#"<testsuite name="r" tests="5" failures="1" errors="1">"#,
+        r#"<failure message="max(controller.window) = 8, expected &lt; 5 (first at 2s, in p)"/>"#,
+        r#"<testcase classname="r.a" name="odd in q|&lt;q&gt;">"#,
+        r#"<error message="max(rpc.rtt) = nothing was recorded for max(rpc.rtt), expected &gt; 1s"/>"#,
+        r#"<testcase classname="r" name="guards">"#,
+    ] {
+        assert!(said.contains(part), "no {part} in\n{said}");
+    }
+    // The warning is told, and is no failure.
+    assert_eq!(said.matches("<failure").count(), 1);
+}

@@ -1,0 +1,63 @@
+//! Several seeds of one experiment.
+
+use crate::support::Scratch;
+use crate::support::run_dir::json;
+
+/// Two arms that differ by their windows; `chancy` depends on the seed, the others do not.
+const FILE: &str = "
+version: 1
+name: many
+run: { seed: 5 }
+arms:
+  one: { controller: { fixed: { limit: 1 } } }
+  two: { controller: { fixed: { limit: 2 } } }
+backend: { servers: 2, service: { exponential: 10ms } }
+load: { closed: { clients: 2 } }
+phases: [{ name: p, for: 2s }]
+expect:
+- { id: window, that: max(controller.window) <= 2 }
+- { id: goodput, that: mean(rpc.goodput) >= 1/s }
+- { id: chancy, arm: one, severity: warn, that: max(rpc.rtt) <= 45ms, over_seeds: { quantile: 100% } }
+";
+
+#[test]
+fn every_seed_has_a_run_of_its_own_and_arms_are_compared_seed_by_seed() {
+    let scratch = Scratch::new();
+    scratch.file("many.yaml", FILE);
+    let finished = scratch.run(&["run", "many.yaml", "--seeds", "4", "--json"]);
+    assert_eq!(finished.code, 0, "{}", finished.stdout);
+    let parent = scratch.run_dir();
+    let summary = json(&parent.join("verdict.json"));
+    assert_eq!(summary["seeds"], serde_json::json!([5, 6, 7, 8]));
+    assert_eq!(summary["expectations"].as_array().unwrap().len(), 5);
+    assert_eq!(summary["expectations"][4]["allowed"], 4);
+    // With the same draws, a window of 2 does more with every seed.
+    let apart = &summary["differences"][1];
+    assert_eq!((&apart["id"], &apart["less"]), (&"goodput".into(), &"one".into()));
+    assert!(apart["spread"]["low"].as_f64().unwrap() > 50.0, "{apart}");
+    let runs =
+        std::fs::read_dir(&parent).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert_eq!(runs.count(), 4);
+}
+
+#[test]
+fn one_seed_of_many_that_fails_fails_all_unless_the_file_allows_for_it() {
+    let scratch = Scratch::new();
+    for (quantile, code) in [("0%", 99), ("74%", 99), ("100%", 0)] {
+        let never = format!(
+            "{FILE}- {{ id: never, arm: one, that: max(rpc.rtt) <= 1us, over_seeds: {{ quantile: {quantile} }} }}\n"
+        );
+        scratch.file("many.yaml", never);
+        let finished = scratch.run(&["run", "many.yaml", "--seeds", "4"]);
+        assert_eq!(finished.code, code, "{quantile}: {}", finished.stdout);
+    }
+}
+
+#[test]
+fn several_seeds_are_for_virtual_runs() {
+    let scratch = Scratch::new();
+    scratch.file("many.yaml", FILE);
+    let finished = scratch.run(&["run", "many.yaml", "--seeds", "2", "--mode", "live"]);
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("for virtual runs"), "{}", finished.stderr);
+}
