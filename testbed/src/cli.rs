@@ -1,19 +1,22 @@
 //! The command line.
 
-use crate::backend::{BackendUrl, Ports};
+mod parts;
+mod values;
+
+pub use parts::{BackendArgs, HealthcheckArgs, ProxyArgs, ServeArgs};
+pub use values::default_listen;
+
+use crate::backend::BackendUrl;
 use crate::experiment::Overrides;
 use crate::experiment::file::Mode;
 use crate::publish::Moment;
-use crate::serve::HostName;
 use crate::traces::{Collector, DEFAULT_SHARE};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use faults::EngineChoice;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use testbed_core::distribution::Distribution;
-use testbed_core::quantity::parse_duration;
-use testbed_core::time::Nanos;
+use values::{axis, key_value, listen, share};
 
 /// A wind tunnel for concurrency controllers: runs the real law against a backend that is held at
 /// a chosen degree of congestion, shows its window and gradient, and says whether what the
@@ -336,154 +339,4 @@ pub enum Listed {
     Series,
     /// What /metrics exports.
     Metrics,
-}
-
-/// Arguments of `backend`.
-#[derive(Debug, Args)]
-pub struct BackendArgs {
-    /// Where to listen
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    pub listen: SocketAddr,
-    /// Requests it works on at a time
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
-    pub servers: u32,
-    /// Service time: '{constant: 40ms}', '{exponential: 20ms}', '{lognormal: {median: 10ms, sigma: 0.5}}'
-    #[arg(long, default_value = "{constant: 10ms}", value_parser = distribution)]
-    pub service: Distribution,
-    /// Requests that may wait for a server; beyond it, 503
-    #[arg(long, default_value_t = 100_000)]
-    pub backlog: u32,
-    /// The seed of its service times
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Also give backends to the arms of a testbed elsewhere, which asks for them here
-    #[arg(long, value_name = "ADDR")]
-    pub control: Option<SocketAddr>,
-    /// Where the backends of those arms listen
-    #[arg(long, value_name = "IP", default_value = "127.0.0.1", requires = "control")]
-    pub host: IpAddr,
-    /// Their ports: a first and a last, or 0 for any that are free
-    #[arg(long, value_name = "FROM-TO", default_value = "18000-18063", requires = "control")]
-    pub ports: Ports,
-    /// Close them when their testbed has not been heard of for so long, at least 3s
-    #[arg(long, value_name = "DURATION", default_value = "10s", requires = "control",
-          value_parser = lease)]
-    pub lease: Nanos,
-}
-
-/// Arguments of `proxy`.
-#[derive(Debug, Args)]
-#[command(after_help = "The file is a list of proxies, JSON or YAML, as Toxiproxy's; toxics may \
-                        stand in it:\n\n- name: web\n  listen: 127.0.0.1:8081\n  upstream: \
-                        127.0.0.1:8080\n  toxics:\n  - {type: latency, attributes: {latency: \
-                        100}}\n\nExit codes: 1 a port is taken, 2 bad command line, 3 invalid \
-                        file, 130 or 143 interrupted.")]
-pub struct ProxyArgs {
-    /// Where the API listens
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8474")]
-    pub listen: SocketAddr,
-    /// Proxies to start with
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// The seed of all chance
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
-/// Arguments of `serve`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "docs/serve.md describes what can be asked of it.\n\nExit codes: 1 the port is \
-                        taken, 2 bad command line, 3 invalid experiment file, 130 or 143 \
-                        interrupted; the run under way is stopped and its faults are healed."
-)]
-pub struct ServeArgs {
-    /// Where to listen. On loopback, the API answers only requests for this machine's own names
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9464")]
-    pub listen: SocketAddr,
-    /// The folder of experiments; no file outside of it is read
-    #[arg(long, value_name = "DIR", default_value = "experiments")]
-    pub experiments: PathBuf,
-    /// Where run directories are made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub out: PathBuf,
-    /// What does the network faults of live runs; as in `run`
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub faults: EngineChoice,
-    /// Make the backends of a live run at a `windtunnel backend --control`, such as
-    /// http://127.0.0.1:8081. Default: that of WINDTUNNEL_BACKEND; without it, they are made here
-    #[arg(long, value_name = "URL")]
-    pub backend: Option<BackendUrl>,
-    /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
-    /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
-    #[arg(long, value_name = "URL")]
-    pub traces: Option<Collector>,
-    /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
-    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
-    pub trace_share: f64,
-    /// Run this experiment at once, such as stall/overload-recovery. Default: the environment
-    /// variable EXPERIMENT; without it, wait to be asked
-    #[arg(long, value_name = "NAME")]
-    pub start: Option<String>,
-    /// A host that requests to the API may be for, beside this machine's own names on loopback; may be
-    /// repeated. Default: those in the environment variable ALLOWED_HOSTS, with commas between; without
-    /// them, any, unless it listens on loopback
-    #[arg(long = "allowed-host", value_name = "NAME")]
-    pub allowed_hosts: Vec<HostName>,
-}
-
-/// Arguments of `healthcheck`.
-#[derive(Debug, Args)]
-pub struct HealthcheckArgs {
-    /// The server; without a path, its /healthz is asked. /readyz says whether it can start runs
-    #[arg(default_value = "http://127.0.0.1:9464")]
-    pub url: String,
-}
-
-fn axis(text: &str) -> Result<Axis, String> {
-    let cure =
-        "write NAME=PATH=[VALUES], such as start=arms.double.controller.velox.start=[2, 4, 8]";
-    let (name, rest) = text.split_once('=').ok_or(cure)?;
-    let (path, values) = rest.split_once('=').ok_or(cure)?;
-    let [name, path, values] = [name, path, values].map(|part| part.trim().to_owned());
-    if values.starts_with('[') { Ok(Axis { name, path, values }) } else { Err(cure.to_owned()) }
-}
-
-fn key_value(text: &str) -> Result<(String, String), String> {
-    let (path, value) = text.split_once('=').ok_or("write PATH=VALUE, such as run.seed=8")?;
-    Ok((path.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn listen(text: &str) -> Result<Listen, String> {
-    if text == "off" {
-        return Ok(Listen::Off);
-    }
-    let cure = "write an address and port, such as 127.0.0.1:9464, or `off`";
-    text.parse().map(Listen::At).map_err(|_| cure.to_owned())
-}
-
-/// A testbed shows every second that it is there.
-fn lease(text: &str) -> Result<Nanos, String> {
-    let length = parse_duration(text)?;
-    let long_enough = length >= Nanos::from_secs(3);
-    long_enough.then_some(length).ok_or_else(|| "write 3s or more, such as 10s".to_owned())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "write a number from 0 to 1, such as 0.01".to_owned())
-}
-
-fn distribution(text: &str) -> Result<Distribution, String> {
-    let yaml = serde_yaml::Deserializer::from_str(text);
-    let read: Result<_, _> = serde_yaml::with::singleton_map_recursive::deserialize(yaml);
-    read.map_err(|error| error.to_string())
-}
-
-/// What a `--listen` that was not given means.
-pub fn default_listen(mode: Mode) -> Listen {
-    match mode {
-        Mode::Virtual => Listen::Off,
-        Mode::Live => Listen::At(SocketAddr::from(([127, 0, 0, 1], 9464))),
-    }
 }

@@ -93,14 +93,12 @@ mod tests {
     use super::*;
 
     fn grid() -> Grid {
-        let sweep = serde_json::json!({
-            "axes": {
-                "w": { "paths": ["arms.a.start", "arms.a.min"], "values": [2, 4] },
-                "law": { "paths": ["arms.a.controller"], "named": { "x": { "fixed": {} }, "y": null } },
-            },
-            "seeds": 2,
-        });
-        Grid::new(&serde_json::from_value(sweep).unwrap(), 7)
+        let sweep = "
+            axes:
+              w: { paths: [arms.a.start, arms.a.min], values: [2, 4] }
+              law: { paths: [arms.a.controller], named: { x: { fixed: {} }, y: null } }
+            seeds: 2";
+        Grid::new(&serde_yaml::from_str(sweep).unwrap(), 7)
     }
 
     #[test]

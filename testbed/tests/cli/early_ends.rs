@@ -18,7 +18,7 @@ expect: [{ id: some, that: count(rpc.latency) >= 1 }]
 /// Runs the file with this more; the exit code, verdict.json and the lines of events.jsonl.
 fn run(more: &str) -> (i32, serde_json::Value, String) {
     let scratch = Scratch::new();
-    scratch.file("early.yaml", &format!("{FILE}{more}"));
+    scratch.file("early.yaml", format!("{FILE}{more}"));
     let finished = scratch.run(&["run", "early.yaml", "--quiet"]);
     let run_dir = scratch.run_dir();
     let events = std::fs::read_to_string(run_dir.join("events.jsonl")).unwrap();
@@ -65,7 +65,7 @@ fn gates_and_aborts_that_make_no_sense_are_refused() {
         ("abort: [{ when: rpc.goodput < 9ms }]", "cannot be compared"),
         ("abort: [{ when: rpc.goodput }]", "expected a comparison, found the end"),
     ] {
-        scratch.file("early.yaml", &format!("{FILE}{more}\n"));
+        scratch.file("early.yaml", format!("{FILE}{more}\n"));
         let finished = scratch.run(&["check", "early.yaml"]);
         assert_eq!(finished.code, 3, "{more}");
         assert!(finished.stdout.contains(cure), "{more}: {}", finished.stdout);
