@@ -19,6 +19,7 @@ use testbed::drive::interrupt::Interrupt;
 use testbed::drive::shell::Ending;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::{Overrides, load};
+use testbed::page::Stage;
 use testbed::run::labels;
 use testbed::trace_ids::TraceIds;
 use testbed::traces::{DEFAULT_SHARE, TraceOptions, Traces};
@@ -162,7 +163,8 @@ fn with(plan: &Plan) -> (Round, Heard, SpanCounts) {
     let labels = labels(plan);
     let metrics = Prometheus::new(&labels);
     let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = MetricsServer::start(any_port, metrics.registry(), metrics.exemplars());
+    let server =
+        MetricsServer::start(any_port, metrics.registry(), metrics.exemplars(), Stage::default());
     let server = server.expect("a free port");
     let audience = Audience::start(server.addr());
     let spans = metrics.spans();
@@ -187,7 +189,7 @@ fn drive(plan: &Plan, ids: Option<TraceIds>, exporters: impl Observer) -> Round 
     let engine = FaultEngine::choose(plan, &EngineChoice::Embedded).expect("it is built in");
     let file = tempfile::tempfile().expect("a temporary file");
     let mut recorder = Recorder::new(&plan.arms, true, BufWriter::new(file));
-    let ended = engine.drive(plan, ids, (&mut recorder, exporters), Interrupt::default());
+    let ended = engine.drive(plan, None, ids, (&mut recorder, exporters), Interrupt::default());
     assert!(matches!(ended, Ok(Ending::Complete)), "{ended:?}");
     let verdict = judge(plan, &recorder.finish().expect("it can be written"));
     let (generator, expectations) = (&verdict.generators[0], &verdict.expectations);
