@@ -32,7 +32,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run an experiment and judge it
+    /// Run an experiment and judge it; of a run directory, what was run there
+    #[command(visible_alias = "replay")]
     Run(RunArgs),
     /// Run an experiment at every combination of its axes' values, in virtual time, on all cores
     Sweep(SweepArgs),
@@ -73,7 +74,8 @@ pub enum Command {
                         interrupted. With --server, they are those of the run there; 1 as well \
                         if the server cannot be reached or runs another experiment.")]
 pub struct RunArgs {
-    /// The experiment file; with --server, its name in the server's folder
+    /// The experiment file, or a run directory: the same arrivals, service times and faults again, with
+    /// what --set changes; with --server, the experiment's name in the server's folder
     pub file: PathBuf,
     /// Run it on `windtunnel serve` at http://HOST:PORT, and show it here
     #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen", "traces", "backend"])]

@@ -5,7 +5,7 @@ pub(crate) mod parts;
 pub(crate) mod runs;
 
 use std::io::{self, IsTerminal, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use testbed::backend::BackendUrl;
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -59,12 +59,18 @@ pub(crate) fn interrupted(interrupt: &Interrupt) -> u8 {
 
 pub(crate) fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {
     let invalid = |report: Report| Failure(INVALID, report.render(colour(&io::stderr())));
+    let file = &experiment_file(file);
     let text = read(file).map_err(|unusable| match unusable {
         Unusable::Report(report) => invalid(report),
         Unusable::Unread(failure) => failure,
     })?;
     let plan = experiment::load(&file.display().to_string(), &text, overrides).map_err(invalid)?;
     Ok((text, plan))
+}
+
+/// The experiment file that is meant: that of a run, if it is a run directory.
+fn experiment_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("resolved.yaml") } else { path.to_owned() }
 }
 
 /// Reads a file as text, if it is not too long to be an experiment.

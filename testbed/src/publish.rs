@@ -12,6 +12,7 @@ mod write;
 pub use placing::{Moment, Placing};
 
 use crate::experiment::problem::Report;
+use crate::run_dir::NoRun;
 use crate::say;
 use crate::watch::names;
 use points::{Points, Series};
@@ -37,18 +38,9 @@ pub struct PublishCommand {
 /// Why a run was not published.
 #[derive(Debug, Error)]
 pub enum PublishError {
-    /// What every run has is not there.
-    #[error(
-        "cannot read {path}: {source}; give a directory that `windtunnel run` made, such as \
-         runs/2026-01-31T10-22-07Z-overload-recovery-0a2b",
-        path = .path.display()
-    )]
-    NoRun {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    /// There is no such run.
+    #[error(transparent)]
+    NoRun(#[from] NoRun),
     /// A file of the run is not what a run writes.
     #[error(
         "{path}: {why}; the file was changed or cut off, run the experiment again",

@@ -1,8 +1,11 @@
 //! The run directory: everything that a run leaves behind, written as it goes.
 
 mod lines;
+mod read;
 
 pub(crate) use lines::lines;
+pub use read::NoRun;
+pub(crate) use read::{open, whole};
 
 use crate::backend::BackendUrl;
 use crate::experiment::plan::Plan;

@@ -10,12 +10,13 @@ use crate::experiment::plan::Plan;
 use crate::experiment::problem::Report;
 use crate::experiment::{self, Overrides};
 use crate::run::{has_waits, labels};
+use crate::run_dir::{self, NoRun};
 use crate::watch::journal::Journal;
 use crate::watch::recorder::Recorder;
 use crate::watch::waits::WaitLog;
 use std::cell::RefCell;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -24,18 +25,9 @@ use thiserror::Error;
 /// Why a run was not verified.
 #[derive(Debug, Error)]
 pub enum VerifyError {
-    /// What every run has is not there.
-    #[error(
-        "cannot read {path}: {source}; give a directory that `windtunnel run` made, such as \
-         runs/2026-01-31T10-22-07Z-overload-recovery-0a2b",
-        path = .path.display()
-    )]
-    NoRun {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    /// There is no such run.
+    #[error(transparent)]
+    NoRun(#[from] NoRun),
     /// Its experiment is not one for this program.
     #[error("resolved.yaml is no experiment for this version of the program\n{0}")]
     Invalid(Report),
@@ -105,7 +97,7 @@ pub fn verify(run: &Path, interrupt: Interrupt) -> Result<Verified, VerifyError>
     if plan.mode == Mode::Live {
         return Err(VerifyError::Live(run.join("resolved.yaml")));
     }
-    let compared = |name| Comparing::open(&run.join(name));
+    let compared = |name| run_dir::open(run, name).map(Comparing::new);
     let (series, events) = (compared("series.csv")?, compared("events.jsonl")?);
     let mut files = vec![("series.csv", series.clone()), ("events.jsonl", events.clone())];
     let mut recorder = Recorder::new(&plan.arms, false, series);
@@ -128,10 +120,8 @@ pub fn verify(run: &Path, interrupt: Interrupt) -> Result<Verified, VerifyError>
 
 /// The plan of the run in a directory.
 fn plan_of(run: &Path) -> Result<Plan, VerifyError> {
-    let path = run.join("resolved.yaml");
-    let text = fs::read_to_string(&path)
-        .map_err(|source| VerifyError::NoRun { path: path.clone(), source })?;
-    let name = path.display().to_string();
+    let text = run_dir::whole(run, "resolved.yaml")?;
+    let name = run.join("resolved.yaml").display().to_string();
     experiment::load(&name, &text, &Overrides::default()).map_err(VerifyError::Invalid)
 }
 
@@ -157,16 +147,10 @@ struct Found {
 }
 
 impl Comparing {
-    fn open(path: &Path) -> Result<Self, VerifyError> {
-        let file = File::open(path)
-            .map_err(|source| VerifyError::NoRun { path: path.to_owned(), source })?;
+    fn new(file: File) -> Self {
         let recorded = BufReader::new(file);
-        Ok(Self(Rc::new(RefCell::new(Comparison {
-            recorded,
-            line: 1,
-            same: Vec::new(),
-            found: None,
-        }))))
+        let comparison = Comparison { recorded, line: 1, same: Vec::new(), found: None };
+        Self(Rc::new(RefCell::new(comparison)))
     }
 
     /// The first difference, once everything was written.
@@ -251,8 +235,8 @@ mod tests {
 
     fn compare(recorded: &str, now: &[&str]) -> Option<(u64, String, String)> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), recorded).unwrap();
-        let mut comparing = Comparing::open(file.path()).unwrap();
+        std::fs::write(file.path(), recorded).unwrap();
+        let mut comparing = Comparing::new(file.reopen().unwrap());
         for piece in now {
             comparing.write_all(piece.as_bytes()).unwrap();
         }

@@ -104,7 +104,7 @@ pub(crate) fn verify_command(args: &VerifyArgs) -> Result<u8, Failure> {
 
 fn verify_failure(error: VerifyError) -> Failure {
     let code = match &error {
-        VerifyError::NoRun { .. } | VerifyError::Live(_) => USAGE,
+        VerifyError::NoRun(_) | VerifyError::Live(_) => USAGE,
         VerifyError::Invalid(_) => INVALID,
         VerifyError::Interrupted(signal) => signal.exit_code(),
         VerifyError::World(_) => BROKEN,

@@ -4,37 +4,25 @@
 use super::thin::Thin;
 use super::waits::{self, Waits};
 use super::{Curve, POINTS_MAX, Page, Span, panels};
-use crate::run_dir::lines;
+use crate::run_dir::{NoRun, lines, whole};
 use crate::watch::serve::ServeError;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// More of a file that is read as a whole is not read: twice what an experiment may have.
-const READ_AT_MOST: u64 = 2 << 20;
 /// Spans of one kind that are shown; an experiment has far fewer.
 const SPANS_MAX: usize = 1000;
 
 /// Why there is no report.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// What every run has is not there.
-    #[error(
-        "cannot read {path}: {source}; give a directory that `windtunnel run` made, such as \
-         runs/2026-01-31T10-22-07Z-overload-recovery-0a2b",
-        path = .path.display()
-    )]
-    NoRun {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    /// There is no such run.
+    #[error(transparent)]
+    NoRun(#[from] NoRun),
     /// A file of the run is not what a run writes.
     #[error("{path}: {why}; the file was changed or cut off, run the experiment again", path = .path.display())]
     Unusable {
@@ -108,16 +96,6 @@ pub(super) fn head(path: &Path) -> Result<Page, ReportError> {
     let arms = arms.into_keys().collect();
     let (panels, points_max) = (panels(), POINTS_MAX);
     Ok(Page { manifest, about, resolved, arms, panels, points_max, ..Page::default() })
-}
-
-fn whole(path: &Path, name: &str) -> Result<String, ReportError> {
-    let path = path.join(name);
-    let mut text = String::new();
-    let read = File::open(&path).and_then(|file| file.take(READ_AT_MOST).read_to_string(&mut text));
-    match read {
-        Ok(_) => Ok(text),
-        Err(source) => Err(ReportError::NoRun { path, source }),
-    }
 }
 
 /// A run that was killed has none.

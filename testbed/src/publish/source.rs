@@ -3,16 +3,11 @@
 use super::PublishError;
 use crate::experiment::plan::Plan;
 use crate::experiment::{self, Overrides};
-use crate::run_dir::lines;
+use crate::run_dir::{lines, whole};
 use crate::watch::names::Metric;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use testbed_core::time::Time;
-
-/// More of a file that is read as a whole is not read.
-const READ_AT_MOST: u64 = 2 << 20;
 
 /// A run directory.
 #[derive(Debug)]
@@ -56,16 +51,6 @@ impl Source {
         let path = self.path.join(name);
         let unread = |source| PublishError::Unread { path: path.clone(), source };
         lines(&path, unread, each)
-    }
-}
-
-fn whole(path: &Path, name: &str) -> Result<String, PublishError> {
-    let path = path.join(name);
-    let mut text = String::new();
-    let read = File::open(&path).and_then(|file| file.take(READ_AT_MOST).read_to_string(&mut text));
-    match read {
-        Ok(_) => Ok(text),
-        Err(source) => Err(PublishError::NoRun { path, source }),
     }
 }
 

@@ -67,3 +67,24 @@ fn what_is_no_virtual_run_is_refused() {
     assert_eq!(finished.code, 2);
     assert!(finished.stderr.contains("no two of those are alike"), "{}", finished.stderr);
 }
+
+#[test]
+fn a_replay_with_its_own_law_is_the_same_and_with_another_only_that_arm_differs() {
+    let (scratch, dir) = run("stall/overload-recovery.yaml", &["--seed", "9"]);
+    let series = |dir: &str| fs::read_to_string(format!("{dir}/series.csv")).unwrap();
+    let replayed = |args: &[&str]| {
+        let before = scratch.run_dirs();
+        let finished = scratch.run(&[&["replay", &dir, "--quiet"], args].concat());
+        assert!([0, 99].contains(&finished.code), "{}", finished.stderr);
+        let after = scratch.run_dirs().into_iter().find(|dir| !before.contains(dir));
+        series(&after.unwrap().to_string_lossy())
+    };
+    assert!(replayed(&[]) == series(&dir), "a replay differs");
+    let other = replayed(&["--set", "arms.integer.controller.velox.window=double"]);
+    let of = |text: &str, arm: &str| {
+        let rows = text.lines().filter(|row| row.split(',').nth(1) == Some(arm));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&other, "double"), of(&series(&dir), "double"));
+    assert!(of(&other, "integer") != of(&series(&dir), "integer"));
+}
