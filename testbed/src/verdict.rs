@@ -6,6 +6,8 @@ pub mod guard;
 pub mod judge;
 pub mod oracle;
 pub mod referee;
+#[cfg(test)]
+mod statistics;
 pub mod units;
 pub mod utilisation;
 

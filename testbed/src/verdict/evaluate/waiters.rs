@@ -4,7 +4,7 @@ use crate::watch::store::WaiterShare;
 
 /// How evenly bytes were granted: `(sum x)^2 / (n sum x^2)` (Jain, Chiu and Hawe, DEC-TR-301,
 /// 1984). `None` if none were.
-pub(super) fn jain(waiters: &[WaiterShare]) -> Option<f64> {
+pub(in crate::verdict) fn jain(waiters: &[WaiterShare]) -> Option<f64> {
     let count = waiters.len() as f64;
     let granted = || waiters.iter().map(|waiter| waiter.granted as f64);
     let mean = granted().sum::<f64>() / count;
