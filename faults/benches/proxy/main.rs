@@ -18,7 +18,7 @@ use measure::{Measure, Setting};
 use std::process::ExitCode;
 
 /// Tries at most for each bound.
-const ATTEMPTS: u32 = 10;
+const ATTEMPTS: u32 = 3;
 
 /// A number that is held to a bound.
 struct Bound {
