@@ -3,7 +3,7 @@
 use super::{
     BROKEN, Failure, INVALID, USAGE, backend_url, colour, interrupted, trace_options, watch_signals,
 };
-use std::io::{self};
+use std::io;
 use testbed::backend::{ControlArgs, StandaloneArgs, run_standalone};
 use testbed::cli::{BackendArgs, HealthcheckArgs, ProxyArgs, ServeArgs};
 use testbed::proxy_command::{ProxyCommand, ProxyCommandError, run_proxy};

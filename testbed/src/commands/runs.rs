@@ -4,7 +4,7 @@ use super::{
     BROKEN, Failure, INVALID, REGRESSION, USAGE, backend_url, colour, interrupted, load, print,
     trace_options, watch_signals,
 };
-use std::io::{self};
+use std::io;
 use std::path::Path;
 use testbed::cli::{self, PublishArgs, ReportArgs, RunArgs, SweepArgs, VerifyArgs};
 use testbed::experiment::Overrides;
