@@ -1,5 +1,6 @@
 //! A timer precise to tens of microseconds: one thread, one ordered queue of alarms.
 
+mod agenda;
 mod queue;
 mod sleep;
 
@@ -7,7 +8,7 @@ pub use queue::AlarmId;
 pub use sleep::Sleep;
 
 use crate::{LiveClock, set_fine_timer_slack};
-use queue::Queue;
+use agenda::{Agenda, Step};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use testbed_core::time::Time;
@@ -17,6 +18,10 @@ pub trait Alarm: Send + Sync {
     /// Called once, on the timer's thread, when the alarm's time has come; `now` is the time of the
     /// call and never before that. Must be short and must not panic: every other alarm waits.
     fn fire(&self, now: Time);
+
+    /// Called a moment before that, if at all: what is asleep may use it to be awake in time. May
+    /// be followed by no call of [`Alarm::fire`], where the alarm is taken back.
+    fn rouse(&self) {}
 }
 
 /// A handle to a timer thread. Clones share the thread; it ends when the last one is dropped, and
@@ -43,7 +48,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    alarms: Queue<Arc<dyn Alarm>>,
+    agenda: Agenda<Arc<dyn Alarm>>,
     closed: bool,
 }
 
@@ -70,7 +75,7 @@ impl Timer {
     /// Fires `alarm` at `at`, or as soon as possible if that has passed. Alarms fire in order of
     /// their times, and those for the same time in order of these calls.
     pub fn alarm(&self, at: Time, alarm: Arc<dyn Alarm>) -> AlarmId {
-        let (id, is_first) = self.handle.shared.lock().alarms.insert(at, alarm);
+        let (id, is_first) = self.handle.shared.lock().agenda.alarms.insert(at, alarm);
         if is_first {
             self.handle.shared.changed.notify_one();
         }
@@ -79,7 +84,7 @@ impl Timer {
 
     /// Takes an alarm back. False if it has fired, or is just about to.
     pub fn cancel(&self, id: AlarmId) -> bool {
-        let alarm = self.handle.shared.lock().alarms.remove(id);
+        let alarm = self.handle.shared.lock().agenda.alarms.remove(id);
         alarm.is_some()
     }
 
@@ -90,7 +95,7 @@ impl Timer {
 
     /// How many alarms are to come, sleeps that were polled among them.
     pub fn pending(&self) -> usize {
-        self.handle.shared.lock().alarms.len()
+        self.handle.shared.lock().agenda.alarms.len()
     }
 }
 
@@ -105,24 +110,28 @@ impl Shared {
     /// The body of the timer's thread.
     fn run(&self, clock: LiveClock) {
         set_fine_timer_slack();
-        while let Some(alarm) = self.next_due(clock) {
-            alarm.fire(clock.now());
+        let mut state = self.lock();
+        while !state.closed {
+            state = match state.agenda.step(clock.now()) {
+                Step::Wait(Some(length)) => self.wait_at_most(state, length.as_std()),
+                Step::Wait(None) => {
+                    self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+                }
+                Step::Rouse(alarm) => self.without(state, || alarm.rouse()),
+                Step::Fire(alarm) => self.without(state, || alarm.fire(clock.now())),
+            };
         }
     }
 
-    /// Blocks until an alarm is due and takes it out; `None` at the end. The lock is released on
-    /// return, so an alarm may set others.
-    fn next_due(&self, clock: LiveClock) -> Option<Arc<dyn Alarm>> {
-        let mut state = self.lock();
-        while !state.closed {
-            let now = clock.now();
-            state = match state.alarms.first_deadline() {
-                Some(at) if at <= now => return state.alarms.pop_first(),
-                Some(at) => self.wait_at_most(state, at.since(now).as_std()),
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        None
+    /// Calls foreign code, with the lock released: an alarm may set others.
+    fn without<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        call: impl FnOnce(),
+    ) -> MutexGuard<'a, State> {
+        drop(state);
+        call();
+        self.lock()
     }
 
     fn wait_at_most<'a>(

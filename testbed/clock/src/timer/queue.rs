@@ -11,6 +11,13 @@ pub struct AlarmId {
     sequence: u64,
 }
 
+impl AlarmId {
+    /// When the alarm fires.
+    pub(super) fn deadline(self) -> Time {
+        self.deadline
+    }
+}
+
 /// Entries ordered by (deadline, order of insertion). A tree rather than a heap: an entry taken
 /// back is gone at once, so nothing piles up however many sleeps are cancelled.
 pub(super) struct Queue<T> {
@@ -22,7 +29,7 @@ impl<T> Queue<T> {
     /// Adds an entry; tells its id and whether it is now the first.
     pub(super) fn insert(&mut self, deadline: Time, entry: T) -> (AlarmId, bool) {
         let id = AlarmId { deadline, sequence: self.inserted };
-        let is_first = self.first_deadline().is_none_or(|first| deadline < first);
+        let is_first = self.first().is_none_or(|(first, _)| deadline < first.deadline);
         self.inserted += 1;
         self.entries.insert(id, entry);
         (id, is_first)
@@ -33,14 +40,9 @@ impl<T> Queue<T> {
         self.entries.remove(&id)
     }
 
-    /// The deadline of the first entry.
-    pub(super) fn first_deadline(&self) -> Option<Time> {
-        self.entries.first_key_value().map(|(id, _)| id.deadline)
-    }
-
-    /// Takes the first entry out.
-    pub(super) fn pop_first(&mut self) -> Option<T> {
-        self.entries.pop_first().map(|(_, entry)| entry)
+    /// The first entry.
+    pub(super) fn first(&self) -> Option<(AlarmId, &T)> {
+        self.entries.first_key_value().map(|(id, entry)| (*id, entry))
     }
 
     /// How many entries there are.
@@ -86,8 +88,8 @@ mod tests {
         let (mut queue, ids) = queue_of(&[10, 10]);
         assert_eq!(queue.remove(ids[0]), Some(0));
         assert_eq!(queue.remove(ids[0]), None);
-        assert_eq!(queue.pop_first(), Some(1));
-        assert_eq!(queue.remove(ids[1]), None);
+        assert_eq!(queue.remove(ids[1]), Some(1));
+        assert_eq!(queue.first(), None);
     }
 
     proptest! {
@@ -105,9 +107,10 @@ mod tests {
             }
             prop_assert_eq!(queue.len(), expected.len());
             for (_, n) in expected {
-                prop_assert_eq!(queue.pop_first(), Some(n));
+                prop_assert_eq!(queue.first(), Some((ids[n], &n)));
+                queue.remove(ids[n]);
             }
-            prop_assert_eq!(queue.pop_first(), None);
+            prop_assert_eq!(queue.first(), None);
         }
     }
 }

@@ -28,6 +28,8 @@ struct WakeUp {
 #[derive(Debug, Default)]
 struct WakeState {
     fired: bool,
+    /// The time is near: the task stays awake.
+    roused: bool,
     waker: Option<Waker>,
 }
 
@@ -75,7 +77,7 @@ impl Drop for Sleep {
 }
 
 impl WakeUp {
-    /// Ready once fired; until then `waker` is the one to wake.
+    /// Ready once fired; until then `waker` is the one to wake, at once while the time is near.
     fn poll(&self, waker: &Waker) -> Poll<()> {
         let mut state = self.lock();
         if state.fired {
@@ -85,22 +87,36 @@ impl WakeUp {
             Some(known) => known.clone_from(waker),
             none => *none = Some(waker.clone()),
         }
+        let roused = state.roused;
+        drop(state);
+        if roused {
+            waker.wake_by_ref();
+        }
         Poll::Pending
     }
 
     fn lock(&self) -> MutexGuard<'_, WakeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Alarm for WakeUp {
-    fn fire(&self, _now: Time) {
+    /// Changes the state and wakes the task.
+    fn wake(&self, change: impl FnOnce(&mut WakeState)) {
         let mut state = self.lock();
-        state.fired = true;
+        change(&mut state);
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+}
+
+impl Alarm for WakeUp {
+    fn fire(&self, _now: Time) {
+        self.wake(|state| state.fired = true);
+    }
+
+    fn rouse(&self) {
+        self.wake(|state| state.roused = true);
     }
 }
