@@ -154,6 +154,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_for_virtual_time_only_does_not_run_live() {
+        let file = |run: &str| {
+            format!(
+                "version: 1\nname: t\nrun: {{ {run} }}\n\
+                 arms: {{ a: {{ controller: {{ fixed: {{ limit: 1 }} }} }} }}\n\
+                 backend: {{ servers: 1, service: {{ constant: 1ms }} }}\n\
+                 load: {{ closed: {{ clients: 1 }} }}\nphases: [ {{ name: p, for: 1s }} ]\n"
+            )
+        };
+        for (run, mode, accepted) in [
+            ("mode: live", None, true),
+            ("virtual_only: it takes a day", None, true),
+            ("virtual_only: it takes a day", Some(Mode::Live), false),
+            ("mode: live, virtual_only: it takes a day", None, false),
+            ("mode: live, virtual_only: it takes a day", Some(Mode::Virtual), true),
+        ] {
+            let overrides = Overrides { mode, ..Overrides::default() };
+            let loaded = load("t", &file(run), &overrides);
+            assert_eq!(loaded.is_ok(), accepted, "{run} as {mode:?}");
+        }
+    }
+
+    #[test]
     fn the_schema_for_editors_is_the_one_that_is_checked() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/experiment.v1.json");
         let committed = std::fs::read_to_string(path).unwrap();

@@ -11,7 +11,7 @@ mod sharing;
 
 pub use problems::Lost;
 
-use super::file::File;
+use super::file::{File, Mode};
 use super::plan::{ArmPlan, FaultPlan, PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
 use problems::Problems;
@@ -79,6 +79,11 @@ fn run_settings(file: &File, problems: &mut Problems) {
         let message = format!("sample_every {every} is too short");
         let problem = Problem::at_value("/run/sample_every", message);
         problems.push(problem.with_help("write 1ms or more; updates are recorded each anyway"));
+    }
+    if let (Mode::Live, Some(why)) = (file.run.mode, &file.run.virtual_only) {
+        let message = format!("this experiment is for virtual time only: {why}");
+        let problem = Problem::at_value("/run/virtual_only", message);
+        problems.push(problem.with_help("run it with `--mode virtual`"));
     }
 }
 

@@ -123,11 +123,16 @@ pub struct Run {
     pub seeds: u32,
     /// How often sampled series are taken, 1ms or more.
     pub sample_every: Nanos,
+    /// Why the experiment cannot be judged live, if it cannot: `--mode live` is refused with this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 500))]
+    pub virtual_only: Option<String>,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { mode: Mode::Virtual, seed: 1, seeds: 1, sample_every: Nanos::from_millis(100) }
+        let sample_every = Nanos::from_millis(100);
+        Self { mode: Mode::Virtual, seed: 1, seeds: 1, sample_every, virtual_only: None }
     }
 }
 
