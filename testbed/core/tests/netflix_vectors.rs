@@ -40,6 +40,6 @@ fn assert_reproduced(file: &str, mut law: impl Controller) {
 fn aimd_is_reproduced() {
     assert_reproduced("netflix_aimd_default.csv", Config::default().build());
     let (backoff, timeout) = (Share::new(0.8).unwrap(), Nanos::from_millis(15));
-    let quick = Config { start: 10, min: 1, max: 100, backoff, timeout };
+    let quick = Config { initial: 10, min: 1, max: 100, backoff, timeout };
     assert_reproduced("netflix_aimd_timeout15ms.csv", quick.build());
 }

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The first window, within `min` to `max`.
-    pub start: u32,
+    pub initial: u32,
     /// The floor, 1 or more.
     pub min: u32,
     /// The ceiling.
@@ -43,7 +43,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let backoff = Share::new(0.9).unwrap_or(Share::ALL);
-        Self { start: 20, min: 20, max: 200, backoff, timeout: Nanos::from_secs(5) }
+        Self { initial: 20, min: 20, max: 200, backoff, timeout: Nanos::from_secs(5) }
     }
 }
 
@@ -58,7 +58,7 @@ impl Law for Config {
     const VITALS: &'static [VitalInfo] = VITALS;
 
     fn build(&self) -> Aimd {
-        let window = self.start.clamp(self.min.max(1), self.max.max(1));
+        let window = self.initial.clamp(self.min.max(1), self.max.max(1));
         Aimd { config: self.clone(), window, drops: 0, observed: Nanos::ZERO }
     }
 
@@ -67,7 +67,7 @@ impl Law for Config {
     }
 
     fn invalid(&self) -> Vec<Invalid> {
-        let Self { start, min, max, backoff, .. } = self;
+        let Self { initial, min, max, backoff, .. } = self;
         let mut invalid = Vec::new();
         let mut refuse = |wrong: bool, field, message: String| {
             if wrong {
@@ -76,8 +76,8 @@ impl Law for Config {
         };
         refuse(*min == 0, "min", "a floor of 0 admits nothing; write 1 or more".to_owned());
         refuse(min > max, "min", format!("min {min} is above max {max}; swap them"));
-        let outside = min <= max && !(min..=max).contains(&start);
-        refuse(outside, "start", format!("start {start} is outside min {min} to max {max}"));
+        let outside = min <= max && !(min..=max).contains(&initial);
+        refuse(outside, "initial", format!("initial {initial} is outside min {min} to max {max}"));
         let never = backoff.get() >= 1.0;
         refuse(never, "backoff", "a drop must leave less than 100%; write 90% or so".to_owned());
         invalid
