@@ -6,7 +6,8 @@
 //! To add one: write `control/<name>.rs` with a `Config` that implements [`Law`], and add one line
 //! to the registry below. `CONTRIBUTING.md` walks through it.
 
-use crate::request::Sample;
+use crate::request::{Arrival, Sample};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use crate::vitals::{VitalInfo, Vitals};
 use schemars::JsonSchema;
@@ -98,7 +99,8 @@ pub trait Law: Default {
     const VITALS: &'static [VitalInfo] = &[];
 
     /// A fresh controller. Settings that are out of range are clamped as the original clamps them.
-    fn build(&self) -> Self::Controller;
+    /// Chance comes from the stream `controller`.
+    fn build(&self, streams: &Streams) -> Self::Controller;
 
     /// The most that the window can be; `None` if it has no bound. That a law does not climb any
     /// further at its ceiling is no stall.
@@ -151,9 +153,9 @@ macro_rules! laws {
                 match self { $(Self::$Name(config) => config.ceiling(),)+ }
             }
 
-            /// A fresh controller.
-            pub fn build(&self) -> Box<dyn Controller> {
-                match self { $(Self::$Name(config) => Box::new(config.build()),)+ }
+            /// A fresh controller. Chance comes from the stream `controller`.
+            pub fn build(&self, streams: &Streams) -> Box<dyn Controller> {
+                match self { $(Self::$Name(config) => Box::new(config.build(streams)),)+ }
             }
 
             /// Settings that an experiment file should not contain.

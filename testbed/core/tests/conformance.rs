@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use testbed_core::control::{Controller, ControllerConfig, Decision};
 use testbed_core::request::{Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 use testbed_core::vitals::Vitals;
 
@@ -65,7 +66,7 @@ fn assert_sound(config: &ControllerConfig, law: &dyn Controller) {
 #[test]
 fn laws_stay_sound_and_say_what_they_did() {
     for config in ControllerConfig::all() {
-        let mut law = config.build();
+        let mut law = config.build(&Streams::new(1));
         assert_sound(&config, &*law);
         for sample in history() {
             let (window, limit) = (law.window(), law.limit());
@@ -88,7 +89,7 @@ fn laws_stay_sound_and_say_what_they_did() {
 fn the_same_history_gives_the_same_law() {
     for config in ControllerConfig::all() {
         let run = || {
-            let mut law = config.build();
+            let mut law = config.build(&Streams::new(1));
             let decide = |sample: &Sample| (law.on_sample(sample.end, sample), law.window());
             history().iter().map(decide).collect::<Vec<_>>()
         };
@@ -99,7 +100,7 @@ fn the_same_history_gives_the_same_law() {
 #[test]
 fn a_wake_that_was_not_asked_for_is_harmless() {
     for config in ControllerConfig::all() {
-        let mut law = config.build();
+        let mut law = config.build(&Streams::new(1));
         if law.next_wake().is_none() {
             let window = law.window();
             assert_eq!(law.on_wake(Time::ZERO), Decision::Waiting);

@@ -7,6 +7,7 @@ use testbed_core::control::aimd::Config;
 use testbed_core::control::{Controller, Law};
 use testbed_core::quantity::Share;
 use testbed_core::request::{Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
 fn sample(start_ns: u64, rtt_ns: u64, in_flight: u32, dropped: bool) -> Sample {
@@ -38,8 +39,8 @@ fn assert_reproduced(file: &str, mut law: impl Controller) {
 
 #[test]
 fn aimd_is_reproduced() {
-    assert_reproduced("netflix_aimd_default.csv", Config::default().build());
+    assert_reproduced("netflix_aimd_default.csv", Config::default().build(&Streams::new(1)));
     let (backoff, timeout) = (Share::new(0.8).unwrap(), Nanos::from_millis(15));
     let quick = Config { initial: 10, min: 1, max: 100, backoff, timeout };
-    assert_reproduced("netflix_aimd_timeout15ms.csv", quick.build());
+    assert_reproduced("netflix_aimd_timeout15ms.csv", quick.build(&Streams::new(1)));
 }

@@ -4,6 +4,7 @@ use super::table::{Column, Header, LawError, Row, each_row};
 use std::io::{BufRead, Write};
 use testbed_core::control::ControllerConfig;
 use testbed_core::request::{Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
 const NEEDED: &str = "Needed: rtt_ns. Optional: op (sample or error), start_ns, inflight, dropped";
@@ -14,7 +15,7 @@ pub(super) fn drive(
     input: impl BufRead,
     output: impl Write,
 ) -> Result<(), LawError> {
-    let (mut controller, mut clock) = (law.build(), Time::ZERO);
+    let (mut controller, mut clock) = (law.build(&Streams::new(1)), Time::ZERO);
     each_row(input, output, ["limit", "window"], NEEDED, Columns::find, |columns, row| {
         let sample = columns.sample(row, clock)?;
         clock = clock.max(sample.end);

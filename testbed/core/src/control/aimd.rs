@@ -19,6 +19,7 @@
 use super::{Controller, Decision, Invalid, Law, Update};
 use crate::quantity::Share;
 use crate::request::{Outcome, Sample};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use crate::vitals::{Unit, VitalInfo, Vitals};
 use schemars::JsonSchema;
@@ -57,7 +58,7 @@ impl Law for Config {
     const ABOUT: &'static str = "plus one for a success, less a tenth for a drop (Netflix)";
     const VITALS: &'static [VitalInfo] = VITALS;
 
-    fn build(&self) -> Aimd {
+    fn build(&self, _: &Streams) -> Aimd {
         let window = self.initial.clamp(self.min.max(1), self.max.max(1));
         Aimd { config: self.clone(), window, drops: 0, observed: Nanos::ZERO }
     }
