@@ -5,7 +5,7 @@
 use std::path::Path;
 use testbed_core::control::aimd::Config;
 use testbed_core::control::{Controller, Law};
-use testbed_core::quantity::Share;
+use testbed_core::quantity::Coefficient;
 use testbed_core::request::{Outcome, Sample};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -40,7 +40,7 @@ fn assert_reproduced(file: &str, mut law: impl Controller) {
 #[test]
 fn aimd_is_reproduced() {
     assert_reproduced("netflix_aimd_default.csv", Config::default().build(&Streams::new(1)));
-    let (backoff, timeout) = (Share::new(0.8).unwrap(), Nanos::from_millis(15));
+    let (backoff, timeout) = (Coefficient::percent(80), Nanos::from_millis(15));
     let quick = Config { initial: 10, min: 1, max: 100, backoff, timeout };
     assert_reproduced("netflix_aimd_timeout15ms.csv", quick.build(&Streams::new(1)));
 }

@@ -16,8 +16,8 @@
 //! Known failures: it knows no queue, so it fills the backend's before it hears of it; and a burst
 //! of drops is a decrease each.
 
-use super::{Controller, Decision, Invalid, Law, Update};
-use crate::quantity::Share;
+use super::{Controller, Decision, Invalid, Law};
+use crate::quantity::Coefficient;
 use crate::request::{Outcome, Sample};
 use crate::rng::Streams;
 use crate::time::{Nanos, Time};
@@ -35,15 +35,15 @@ pub struct Config {
     pub min: u32,
     /// The ceiling.
     pub max: u32,
-    /// What a drop leaves of the window, below 100%.
-    pub backoff: Share,
+    /// What a drop leaves of the window, below 1.
+    pub backoff: Coefficient,
     /// A success that took longer counts as a drop.
     pub timeout: Nanos,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let backoff = Share::new(0.9).unwrap_or(Share::ALL);
+        let backoff = Coefficient::percent(90);
         Self { initial: 20, min: 20, max: 200, backoff, timeout: Nanos::from_secs(5) }
     }
 }
@@ -68,19 +68,8 @@ impl Law for Config {
     }
 
     fn invalid(&self) -> Vec<Invalid> {
-        let Self { initial, min, max, backoff, .. } = self;
-        let mut invalid = Vec::new();
-        let mut refuse = |wrong: bool, field, message: String| {
-            if wrong {
-                invalid.push(Invalid { field, message });
-            }
-        };
-        refuse(*min == 0, "min", "a floor of 0 admits nothing; write 1 or more".to_owned());
-        refuse(min > max, "min", format!("min {min} is above max {max}; swap them"));
-        let outside = min <= max && !(min..=max).contains(&initial);
-        refuse(outside, "initial", format!("initial {initial} is outside min {min} to max {max}"));
-        let never = backoff.get() >= 1.0;
-        refuse(never, "backoff", "a drop must leave less than 100%; write 90% or so".to_owned());
+        let mut invalid = super::wrong_range(self.initial, self.min, self.max);
+        invalid.extend(super::wrong_backoff(self.backoff));
         invalid
     }
 }
@@ -98,8 +87,7 @@ impl Aimd {
     fn moved(&mut self, to: u32, reason: &'static str) -> Decision {
         let old = f64::from(self.window);
         self.window = to.clamp(self.config.min.max(1), self.config.max.max(1));
-        let (new, limit) = (f64::from(self.window), u64::from(self.window));
-        Decision::Updated(Update { old, new, limit, reason })
+        Decision::moved(old, f64::from(self.window), reason)
     }
 
     fn drop(&mut self, reason: &'static str) -> Decision {
