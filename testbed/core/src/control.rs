@@ -139,6 +139,11 @@ pub trait Law: Default {
     }
 }
 
+/// The step of Vegas and its relatives: 1 below 100 requests, 2 below 1000, and so on.
+fn log10(window: f64) -> f64 {
+    f64::from((window as u64).max(10).ilog10())
+}
+
 /// What is wrong with a law's first window, floor and ceiling.
 fn wrong_range(initial: u32, min: u32, max: u32) -> Vec<Invalid> {
     let mut invalid = Vec::new();

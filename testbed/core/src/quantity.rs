@@ -5,8 +5,10 @@
 //! bare: it has no unit, and papers write it so.
 
 mod coefficient;
+mod countdown;
 
 pub use coefficient::Coefficient;
+pub use countdown::Countdown;
 
 use crate::time::Nanos;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
