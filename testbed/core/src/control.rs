@@ -225,4 +225,5 @@ laws! {
     Fixed => fixed,
     Velox => velox,
     Aimd => aimd,
+    Gradient2 => gradient2,
 }

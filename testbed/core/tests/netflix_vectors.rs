@@ -29,6 +29,12 @@ const RECORDED: &[(&str, &str)] = &[
         "netflix_aimd_timeout15ms.csv",
         "aimd: { initial: 10, min: 1, max: 100, backoff: 0.8, timeout: 15ms }",
     ),
+    ("netflix_gradient2_default.csv", "gradient2: {}"),
+    (
+        "netflix_gradient2_min1.csv",
+        "gradient2: { initial: 5, min: 1, max: 500, smoothing: 0.5, queue: 2, long_window: 100, \
+         tolerance: 1 }",
+    ),
 ];
 
 fn law(settings: &str) -> Box<dyn Controller> {
