@@ -226,4 +226,5 @@ laws! {
     Velox => velox,
     Aimd => aimd,
     Gradient2 => gradient2,
+    Gradient => gradient,
 }

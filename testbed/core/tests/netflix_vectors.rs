@@ -35,6 +35,7 @@ const RECORDED: &[(&str, &str)] = &[
         "gradient2: { initial: 5, min: 1, max: 500, smoothing: 0.5, queue: 2, long_window: 100, \
          tolerance: 1 }",
     ),
+    ("netflix_gradient_noprobe.csv", "gradient: { probe_interval: 'off' }"),
 ];
 
 fn law(settings: &str) -> Box<dyn Controller> {
