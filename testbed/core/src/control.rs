@@ -227,4 +227,5 @@ laws! {
     Aimd => aimd,
     Gradient2 => gradient2,
     Gradient => gradient,
+    Vegas => vegas,
 }

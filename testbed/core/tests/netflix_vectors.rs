@@ -36,6 +36,7 @@ const RECORDED: &[(&str, &str)] = &[
          tolerance: 1 }",
     ),
     ("netflix_gradient_noprobe.csv", "gradient: { probe_interval: 'off' }"),
+    ("netflix_vegas_noprobe.csv", "vegas: { probe_multiplier: 1000000 }"),
 ];
 
 fn law(settings: &str) -> Box<dyn Controller> {
