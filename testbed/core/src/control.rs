@@ -228,4 +228,5 @@ laws! {
     Gradient2 => gradient2,
     Gradient => gradient,
     Vegas => vegas,
+    Windowed => windowed,
 }

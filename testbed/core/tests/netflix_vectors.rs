@@ -37,6 +37,10 @@ const RECORDED: &[(&str, &str)] = &[
     ),
     ("netflix_gradient_noprobe.csv", "gradient: { probe_interval: 'off' }"),
     ("netflix_vegas_noprobe.csv", "vegas: { probe_multiplier: 1000000 }"),
+    (
+        "netflix_windowed_gradient2.csv",
+        "windowed: { min_window: 100ms, max_window: 100ms, law: { gradient2: { min: 5 } } }",
+    ),
 ];
 
 fn law(settings: &str) -> Box<dyn Controller> {
