@@ -54,7 +54,7 @@ fn series_rows() -> Vec<[String; 3]> {
     let common = series::common().into_iter();
     let common = common.map(|info| [info.name.into(), info.unit.name().into(), info.about.into()]);
     let vitals = ControllerConfig::all().into_iter().flat_map(|law| {
-        law.vitals().iter().map(move |vital| {
+        law.vitals().into_iter().map(move |vital| {
             let name = format!("{}{}", series::CONTROLLER, vital.name);
             [name, vital.unit.name().into(), format!("{}: {}", law.name(), vital.about)]
         })

@@ -5,6 +5,7 @@ use testbed_core::admission::Admission;
 use testbed_core::control::ControllerConfig;
 use testbed_core::feedback::FeedbackConfig;
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
 fn main() {
@@ -36,7 +37,7 @@ fn sample(start: Time, rtt: Nanos) -> Sample {
 /// The law alone: one sample in, one decision out, RTTs within 10 % of 10 ms.
 #[divan::bench(args = laws(), sample_size = 10_000)]
 fn law_decision(bencher: Bencher<'_, '_>, name: &str) {
-    let mut law = law(name).build();
+    let mut law = law(name).build(&Streams::new(1));
     let (mut now, mut step) = (Time::ZERO, 0u64);
     bencher.bench_local(|| {
         step += 1;
@@ -49,7 +50,7 @@ fn law_decision(bencher: Bencher<'_, '_>, name: &str) {
 /// The whole of admission: a request arrives, is admitted, ends, and its law decides.
 #[divan::bench(args = laws(), sample_size = 10_000)]
 fn request_through_admission(bencher: Bencher<'_, '_>, name: &str) {
-    let law = law(name).build();
+    let law = law(name).build(&Streams::new(1));
     let mut admission = Admission::new(Arm(0), law, 1000, &FeedbackConfig::PerResponse);
     let (mut now, mut id) = (Time::ZERO, 0);
     bencher.bench_local(|| {

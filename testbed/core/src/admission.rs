@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! arrive -> queue -> admit: gate asks the window -> Ticket -> ... -> finish -> sample
-//!                             ^                                                   |
-//!                             +---------------- controller <- feedback <----------+
+//!    ^                        ^                                                   |
+//!    | accepts?               | limit, releases?                                  |
+//!    +------------------------+---------------- controller <- feedback <----------+
 //! ```
 //!
 //! After every call ask [`Admission::admit`] until it has no more, then [`Admission::next_wake`].
@@ -50,7 +51,8 @@ impl Admission {
     /// The load offers a request.
     ///
     /// # Errors
-    /// Hands it back when the queue is full; it has been counted as rejected.
+    /// Hands it back when the law does not accept it or the queue is full; it has been counted as
+    /// rejected.
     pub fn arrive<O: Observer>(
         &mut self,
         now: Time,
@@ -59,14 +61,17 @@ impl Admission {
     ) -> Result<(), Arrival> {
         let arm = self.arm;
         observer.on_event(now, &Event::Arrived { arm, arrival, lag: now.since(arrival.planned) });
-        self.queue.push(arrival).inspect_err(|&arrival| {
+        let accepted = self.controller.accepts(now, &arrival);
+        let queued = if accepted { self.queue.push(arrival) } else { Err(arrival) };
+        queued.inspect_err(|&arrival| {
             observer.on_event(now, &Event::Rejected { arm, arrival });
         })
     }
 
     /// The next request that may go now, if there is one. It must be sent.
     pub fn admit<O: Observer>(&mut self, now: Time, observer: &mut O) -> Option<Ticket> {
-        if !self.gate.is_open() {
+        let next = self.queue.head().filter(|_| self.gate.is_open())?;
+        if !self.controller.releases(now, next) {
             return None;
         }
         self.enter(now, true, observer)

@@ -6,7 +6,9 @@
 //! To add one: write `control/<name>.rs` with a `Config` that implements [`Law`], and add one line
 //! to the registry below. `CONTRIBUTING.md` walks through it.
 
-use crate::request::Sample;
+use crate::quantity::Coefficient;
+use crate::request::{Arrival, Sample};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use crate::vitals::{VitalInfo, Vitals};
 use schemars::JsonSchema;
@@ -20,6 +22,18 @@ pub trait Controller: Debug + Send {
 
     /// How many requests it admits, at least 1.
     fn limit(&self) -> u64;
+
+    /// Whether a request that arrives at `now` is taken in, or turned away unheard. Asked once for each
+    /// attempt; a law that sheds by chance answers by chance.
+    fn accepts(&mut self, _now: Time, _arrival: &Arrival) -> bool {
+        true
+    }
+
+    /// Whether the request that is next may go at `now`. Asked while the window has room, and a yes
+    /// is used at once. A law with a rate takes a token, or wants to be woken when there is one.
+    fn releases(&mut self, _now: Time, _arrival: &Arrival) -> bool {
+        true
+    }
 
     /// A request ended at `now`.
     fn on_sample(&mut self, now: Time, sample: &Sample) -> Decision;
@@ -53,6 +67,13 @@ pub enum Decision {
     Waiting,
     /// It recomputed its window.
     Updated(Update),
+}
+
+impl Decision {
+    /// The window went from `old` to `new`, 1 or more, and the law admits its whole part.
+    pub const fn moved(old: f64, new: f64, reason: &'static str) -> Self {
+        Self::Updated(Update { old, new, limit: new as u64, reason })
+    }
 }
 
 /// A recomputation of the window, whether or not the value changed.
@@ -97,8 +118,14 @@ pub trait Law: Default {
     /// The inner numbers that the law shows.
     const VITALS: &'static [VitalInfo] = &[];
 
+    /// [`Law::VITALS`], and those of a law inside of this one.
+    fn vitals(&self) -> Vec<VitalInfo> {
+        Self::VITALS.to_vec()
+    }
+
     /// A fresh controller. Settings that are out of range are clamped as the original clamps them.
-    fn build(&self) -> Self::Controller;
+    /// Chance comes from the stream `controller`.
+    fn build(&self, streams: &Streams) -> Self::Controller;
 
     /// The most that the window can be; `None` if it has no bound. That a law does not climb any
     /// further at its ceiling is no stall.
@@ -110,6 +137,36 @@ pub trait Law: Default {
     fn invalid(&self) -> Vec<Invalid> {
         Vec::new()
     }
+}
+
+/// The step of Vegas and its relatives: 1 below 100 requests, 2 below 1000, and so on.
+fn log10(window: f64) -> f64 {
+    f64::from((window as u64).max(10).ilog10())
+}
+
+/// What is wrong with a law's first window, floor and ceiling.
+fn wrong_range(initial: u32, min: u32, max: u32) -> Vec<Invalid> {
+    let mut invalid = Vec::new();
+    let mut refuse = |wrong: bool, field, message: String| {
+        if wrong {
+            invalid.push(Invalid { field, message });
+        }
+    };
+    refuse(min == 0, "min", "a floor of 0 admits nothing; write 1 or more".to_owned());
+    refuse(min > max, "min", format!("min {min} is above max {max}; swap them"));
+    let outside = min <= max && !(min..=max).contains(&initial);
+    refuse(outside, "initial", format!("initial {initial} is outside min {min} to max {max}"));
+    invalid
+}
+
+/// The complaint about a `backoff` that takes nothing away.
+fn wrong_backoff(backoff: Coefficient) -> Option<Invalid> {
+    wrong(backoff.get() >= 1.0, "backoff", "a drop must leave less than all; write 0.9 or so")
+}
+
+/// The complaint about a setting, if it is `wrong`.
+fn wrong(wrong: bool, field: &'static str, message: &str) -> Option<Invalid> {
+    wrong.then(|| Invalid { field, message: message.to_owned() })
 }
 
 /// Makes the modules, the enum that experiment files hold, and the lists that the command line,
@@ -142,8 +199,8 @@ macro_rules! laws {
             }
 
             /// The inner numbers that the law shows.
-            pub const fn vitals(&self) -> &'static [VitalInfo] {
-                match self { $(Self::$Name(_) => <$module::Config as Law>::VITALS,)+ }
+            pub fn vitals(&self) -> Vec<VitalInfo> {
+                match self { $(Self::$Name(config) => config.vitals(),)+ }
             }
 
             /// The most that the window can be, if the law has a ceiling.
@@ -151,9 +208,9 @@ macro_rules! laws {
                 match self { $(Self::$Name(config) => config.ceiling(),)+ }
             }
 
-            /// A fresh controller.
-            pub fn build(&self) -> Box<dyn Controller> {
-                match self { $(Self::$Name(config) => Box::new(config.build()),)+ }
+            /// A fresh controller. Chance comes from the stream `controller`.
+            pub fn build(&self, streams: &Streams) -> Box<dyn Controller> {
+                match self { $(Self::$Name(config) => Box::new(config.build(streams)),)+ }
             }
 
             /// Settings that an experiment file should not contain.
@@ -168,4 +225,8 @@ laws! {
     Fixed => fixed,
     Velox => velox,
     Aimd => aimd,
+    Gradient2 => gradient2,
+    Gradient => gradient,
+    Vegas => vegas,
+    Windowed => windowed,
 }

@@ -41,7 +41,8 @@ pub enum Event<'a> {
         /// How late the generator was against its plan.
         lag: Nanos,
     },
-    /// The queue was full; the request was turned away and will never run.
+    /// The queue was full, or the law did not accept the request: it was turned away and will never
+    /// run.
     Rejected {
         /// Where.
         arm: Arm,

@@ -13,6 +13,7 @@
 //! bytes, waits until it is granted, and reads on.
 
 pub mod admission;
+pub mod average;
 pub mod back_off;
 pub mod bucket;
 pub mod client;

@@ -1,7 +1,14 @@
 //! Quantities as people write them: a number with a unit (`14.3ms`, `2000/s`, `70%`).
 //!
 //! The types here are what experiment files hold. They refuse a bare number, because `10` is the
-//! mistake that costs an afternoon, and their messages name the cure.
+//! mistake that costs an afternoon, and their messages name the cure. Only a [`Coefficient`] may be
+//! bare: it has no unit, and papers write it so.
+
+mod coefficient;
+mod countdown;
+
+pub use coefficient::Coefficient;
+pub use countdown::Countdown;
 
 use crate::time::Nanos;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -38,6 +38,11 @@ impl Queue {
         Ok(())
     }
 
+    /// The request at the head.
+    pub fn head(&self) -> Option<&Arrival> {
+        self.waiting.front()
+    }
+
     /// Takes the request at the head.
     pub fn pop(&mut self) -> Option<Arrival> {
         self.waiting.pop_front()

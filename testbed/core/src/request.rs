@@ -96,6 +96,16 @@ impl Outcome {
     pub const ALL: [Self; 5] =
         [Self::Success, Self::Overload, Self::Error, Self::Timeout, Self::Cancelled];
 
+    /// Whether it is a drop in the sense of the laws that learn of losses: overloaded or too late.
+    /// `None` for what says nothing of the load.
+    pub const fn dropped(self) -> Option<bool> {
+        match self {
+            Self::Success => Some(false),
+            Self::Overload | Self::Timeout => Some(true),
+            Self::Error | Self::Cancelled => None,
+        }
+    }
+
     /// The outcome's name in series, events and metrics.
     pub const fn name(self) -> &'static str {
         match self {

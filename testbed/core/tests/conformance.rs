@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use testbed_core::control::{Controller, ControllerConfig, Decision};
-use testbed_core::request::{Outcome, Sample};
+use testbed_core::request::{Arrival, Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 use testbed_core::vitals::Vitals;
 
@@ -65,7 +66,7 @@ fn assert_sound(config: &ControllerConfig, law: &dyn Controller) {
 #[test]
 fn laws_stay_sound_and_say_what_they_did() {
     for config in ControllerConfig::all() {
-        let mut law = config.build();
+        let mut law = config.build(&Streams::new(1));
         assert_sound(&config, &*law);
         for sample in history() {
             let (window, limit) = (law.window(), law.limit());
@@ -88,7 +89,7 @@ fn laws_stay_sound_and_say_what_they_did() {
 fn the_same_history_gives_the_same_law() {
     for config in ControllerConfig::all() {
         let run = || {
-            let mut law = config.build();
+            let mut law = config.build(&Streams::new(1));
             let decide = |sample: &Sample| (law.on_sample(sample.end, sample), law.window());
             history().iter().map(decide).collect::<Vec<_>>()
         };
@@ -99,7 +100,7 @@ fn the_same_history_gives_the_same_law() {
 #[test]
 fn a_wake_that_was_not_asked_for_is_harmless() {
     for config in ControllerConfig::all() {
-        let mut law = config.build();
+        let mut law = config.build(&Streams::new(1));
         if law.next_wake().is_none() {
             let window = law.window();
             assert_eq!(law.on_wake(Time::ZERO), Decision::Waiting);
@@ -120,5 +121,35 @@ fn settings_survive_yaml_and_defaults_are_valid() {
         assert_eq!(read, config);
         assert_eq!(config.invalid(), []);
         assert!(!config.about().is_empty() && config.vitals().len() <= Vitals::MAX);
+    }
+}
+
+#[test]
+fn no_law_turns_everything_away() {
+    for config in ControllerConfig::all() {
+        let mut law = config.build(&Streams::new(1));
+        for sample in history().iter().filter(|sample| sample.outcome != Outcome::Success) {
+            let _ = law.on_sample(sample.end, sample);
+        }
+        let now = Time::from_nanos(20_000_000_000);
+        let accepted = (0..1_000).filter(|id| law.accepts(now, &Arrival::new(*id, 0, now))).count();
+        assert!(accepted > 0, "{} accepts nothing", config.name());
+    }
+}
+
+#[test]
+fn who_is_not_released_is_released_when_the_law_said() {
+    for config in ControllerConfig::all() {
+        let mut law = config.build(&Streams::new(1));
+        for sample in history() {
+            let _ = law.on_sample(sample.end, &sample);
+            let arrival = Arrival::new(0, 0, sample.end);
+            let Some(due) = (!law.releases(sample.end, &arrival)).then(|| law.next_wake()) else {
+                continue;
+            };
+            let due = due.unwrap_or_else(|| panic!("{} holds and names no time", config.name()));
+            let _ = law.on_wake(due);
+            assert!(law.releases(due, &arrival), "{} is not ready at {due}", config.name());
+        }
     }
 }

@@ -9,6 +9,7 @@ use testbed_core::admission::Admission;
 use testbed_core::control::ControllerConfig;
 use testbed_core::feedback::{Drain, FeedbackConfig};
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Ticket};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
 const MAX_WAITING: usize = 8;
@@ -53,7 +54,8 @@ struct Model {
 impl Model {
     fn new(law: &ControllerConfig, feedback: &FeedbackConfig) -> Self {
         let mut ledger = Ledger::default();
-        let mut admission = Admission::new(Arm(0), law.build(), MAX_WAITING, feedback);
+        let mut admission =
+            Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, feedback);
         admission.announce(Time::ZERO, &mut ledger);
         Self { admission, ledger, tickets: Vec::new(), now: Time::ZERO, next_id: 0 }
     }
@@ -126,7 +128,7 @@ proptest! {
     ) {
         for law in ControllerConfig::all() {
             let mut watched = Model::new(&law, &feedback);
-            let mut alone = Admission::new(Arm(0), law.build(), MAX_WAITING, &feedback);
+            let mut alone = Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, &feedback);
             let mut tickets = Vec::new();
             for operation in &operations {
                 watched.apply(operation);
@@ -167,7 +169,8 @@ fn unwatched(
 #[should_panic(expected = "a ticket ended twice")]
 fn a_ticket_cannot_end_twice() {
     let law = &ControllerConfig::all()[0];
-    let admission = || Admission::new(Arm(0), law.build(), 1, &FeedbackConfig::PerResponse);
+    let admission =
+        || Admission::new(Arm(0), law.build(&Streams::new(1)), 1, &FeedbackConfig::PerResponse);
     let (mut giver, mut taker) = (admission(), admission());
     let arrival = Arrival::new(0, 0, Time::ZERO);
     giver.arrive(Time::ZERO, arrival, &mut ()).unwrap();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use testbed_core::control::velox::{Config, Storage, Velox};
 use testbed_core::control::{Controller, Law};
 use testbed_core::request::{Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::Time;
 
 fn vectors() -> Vec<PathBuf> {
@@ -34,7 +35,7 @@ fn law(path: &Path, header: &str) -> Velox {
         step: value("step_coef") as f64,
         ..Config::default()
     };
-    config.build()
+    config.build(&Streams::new(1))
 }
 
 fn sample(op: &str, rtt_ns: u64) -> Sample {

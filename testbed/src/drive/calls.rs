@@ -38,7 +38,7 @@ impl Calls {
             arm,
             admission: Admission::new(
                 arm,
-                plan.controller.build(),
+                plan.controller.build(streams),
                 admission.max_waiting as usize,
                 &admission.feedback,
             ),

@@ -4,20 +4,25 @@ use super::table::{Column, Header, LawError, Row, each_row};
 use std::io::{BufRead, Write};
 use testbed_core::control::ControllerConfig;
 use testbed_core::request::{Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
 const NEEDED: &str = "Needed: rtt_ns. Optional: op (sample or error), start_ns, inflight, dropped";
 
-/// Feeds each row to a fresh controller, and appends its `limit` and `window`.
+/// Feeds each row to a fresh controller, and appends its `limit` and `window`. A law with a clock is
+/// woken before a row, once, if that was due by the row's end.
 pub(super) fn drive(
     law: &ControllerConfig,
     input: impl BufRead,
     output: impl Write,
 ) -> Result<(), LawError> {
-    let (mut controller, mut clock) = (law.build(), Time::ZERO);
+    let (mut controller, mut clock) = (law.build(&Streams::new(1)), Time::ZERO);
     each_row(input, output, ["limit", "window"], NEEDED, Columns::find, |columns, row| {
         let sample = columns.sample(row, clock)?;
         clock = clock.max(sample.end);
+        if controller.next_wake().is_some_and(|due| due <= clock) {
+            let _ = controller.on_wake(clock);
+        }
         let _ = controller.on_sample(sample.end, &sample);
         Ok([controller.limit().to_string(), controller.window().to_string()])
     })

@@ -81,7 +81,7 @@ metrics! {
     ADMITTED: Counter "windtunnel_admitted_total" ["arm"]
         "Requests sent to the backend.";
     REJECTED: Counter "windtunnel_rejected_total" ["arm"]
-        "Requests turned away because the queue was full.";
+        "Requests turned away: the queue was full, or the law did not accept them.";
     ABANDONED: Counter "windtunnel_abandoned_total" ["arm"]
         "Requests that still waited when the run ended.";
     REQUESTS: Counter "windtunnel_requests_total" ["arm", "outcome"]

@@ -348,10 +348,10 @@ pub fn common() -> Vec<SeriesInfo> {
 }
 
 /// The prefix and the inner numbers of what is at work.
-fn vitals(work: &Work) -> (&'static str, &'static [VitalInfo]) {
+fn vitals(work: &Work) -> (&'static str, Vec<VitalInfo>) {
     match work {
         Work::Calls(calls) => (CONTROLLER, calls.controller.vitals()),
-        Work::Downloads(_) => (LIMITER, limit::VITALS),
+        Work::Downloads(_) => (LIMITER, limit::VITALS.to_vec()),
     }
 }
 

@@ -16,9 +16,10 @@
 //! Known failures: it knows no queue, so it fills the backend's before it hears of it; and a burst
 //! of drops is a decrease each.
 
-use super::{Controller, Decision, Invalid, Law, Update};
-use crate::quantity::Share;
+use super::{Controller, Decision, Invalid, Law};
+use crate::quantity::Coefficient;
 use crate::request::{Outcome, Sample};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use crate::vitals::{Unit, VitalInfo, Vitals};
 use schemars::JsonSchema;
@@ -29,21 +30,21 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The first window, within `min` to `max`.
-    pub start: u32,
+    pub initial: u32,
     /// The floor, 1 or more.
     pub min: u32,
     /// The ceiling.
     pub max: u32,
-    /// What a drop leaves of the window, below 100%.
-    pub backoff: Share,
+    /// What a drop leaves of the window, below 1.
+    pub backoff: Coefficient,
     /// A success that took longer counts as a drop.
     pub timeout: Nanos,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let backoff = Share::new(0.9).unwrap_or(Share::ALL);
-        Self { start: 20, min: 20, max: 200, backoff, timeout: Nanos::from_secs(5) }
+        let backoff = Coefficient::percent(90);
+        Self { initial: 20, min: 20, max: 200, backoff, timeout: Nanos::from_secs(5) }
     }
 }
 
@@ -57,8 +58,8 @@ impl Law for Config {
     const ABOUT: &'static str = "plus one for a success, less a tenth for a drop (Netflix)";
     const VITALS: &'static [VitalInfo] = VITALS;
 
-    fn build(&self) -> Aimd {
-        let window = self.start.clamp(self.min.max(1), self.max.max(1));
+    fn build(&self, _: &Streams) -> Aimd {
+        let window = self.initial.clamp(self.min.max(1), self.max.max(1));
         Aimd { config: self.clone(), window, drops: 0, observed: Nanos::ZERO }
     }
 
@@ -67,19 +68,8 @@ impl Law for Config {
     }
 
     fn invalid(&self) -> Vec<Invalid> {
-        let Self { start, min, max, backoff, .. } = self;
-        let mut invalid = Vec::new();
-        let mut refuse = |wrong: bool, field, message: String| {
-            if wrong {
-                invalid.push(Invalid { field, message });
-            }
-        };
-        refuse(*min == 0, "min", "a floor of 0 admits nothing; write 1 or more".to_owned());
-        refuse(min > max, "min", format!("min {min} is above max {max}; swap them"));
-        let outside = min <= max && !(min..=max).contains(&start);
-        refuse(outside, "start", format!("start {start} is outside min {min} to max {max}"));
-        let never = backoff.get() >= 1.0;
-        refuse(never, "backoff", "a drop must leave less than 100%; write 90% or so".to_owned());
+        let mut invalid = super::wrong_range(self.initial, self.min, self.max);
+        invalid.extend(super::wrong_backoff(self.backoff));
         invalid
     }
 }
@@ -97,8 +87,7 @@ impl Aimd {
     fn moved(&mut self, to: u32, reason: &'static str) -> Decision {
         let old = f64::from(self.window);
         self.window = to.clamp(self.config.min.max(1), self.config.max.max(1));
-        let (new, limit) = (f64::from(self.window), u64::from(self.window));
-        Decision::Updated(Update { old, new, limit, reason })
+        Decision::moved(old, f64::from(self.window), reason)
     }
 
     fn drop(&mut self, reason: &'static str) -> Decision {

@@ -2,6 +2,7 @@
 
 use super::{Controller, Decision, Invalid, Law};
 use crate::request::Sample;
+use crate::rng::Streams;
 use crate::time::Time;
 use crate::vitals::Vitals;
 use schemars::JsonSchema;
@@ -26,7 +27,7 @@ impl Law for Config {
     const ABOUT: &'static str =
         "a constant window: no adaptation, the yardstick for every other law";
 
-    fn build(&self) -> Fixed {
+    fn build(&self, _: &Streams) -> Fixed {
         Fixed { limit: self.limit.max(1) }
     }
 

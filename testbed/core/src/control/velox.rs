@@ -21,6 +21,7 @@
 
 use super::{Controller, Decision, Invalid, Law, Update};
 use crate::request::{Outcome, Sample};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use crate::vitals::{Unit, VitalInfo, Vitals};
 use schemars::JsonSchema;
@@ -113,7 +114,7 @@ impl Law for Config {
         vital("recomputations", Unit::Count, "how often a gradient moved the window"),
     ];
 
-    fn build(&self) -> Velox {
+    fn build(&self, _: &Streams) -> Velox {
         let max = self.max().max(1);
         let min = self.min.clamp(1, max);
         Velox {

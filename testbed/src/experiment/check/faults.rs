@@ -164,7 +164,7 @@ fn holds(plans: &[(usize, FaultPlan)], arms: &[Option<ArmPlan>], problems: &mut 
         };
         let at = format!("/faults/{index}");
         for arm in plan.arms.iter().filter_map(|arm| arms.get(*arm)?.as_ref()) {
-            let vitals = arm.calls().map_or(&[][..], |calls| calls.controller.vitals());
+            let vitals = arm.calls().map_or_else(Vec::new, |calls| calls.controller.vitals());
             let follows = vitals.iter().any(|vital| vital.name == "baseline_rtt");
             if matches!(hold, Hold::Gradient { .. }) && !follows {
                 let (what, law) = arm.work.law();

@@ -12,6 +12,7 @@ use testbed_core::event::Network;
 use testbed_core::feedback::FeedbackConfig;
 use testbed_core::limit::levels::Stock;
 use testbed_core::request::{Answer, Arrival, Outcome, Sample};
+use testbed_core::rng::Streams;
 use testbed_core::service::Counts;
 use testbed_core::time::Nanos;
 use testbed_core::vitals::Vitals;
@@ -371,7 +372,7 @@ fn every_name_is_used_with_its_type_and_help() {
 /// The windows after each of 200 answers of a slow backend.
 fn windows<O: Observer>(observer: &mut O) -> Vec<f64> {
     let velox = ControllerConfig::all().into_iter().find(|law| law.name() == "velox");
-    let law = velox.expect("velox is registered").build();
+    let law = velox.expect("velox is registered").build(&Streams::new(1));
     let mut admission = Admission::new(Arm(0), law, 10, &FeedbackConfig::default());
     let mut now = Time::ZERO;
     let mut windows = Vec::new();

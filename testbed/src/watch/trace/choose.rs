@@ -17,7 +17,7 @@ const PER_SECOND: u32 = 100;
 /// How a request ended, or that it never began; or how a wait for tokens did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum How {
-    /// Turned away because the queue was full.
+    /// Turned away: the queue was full, or the law did not accept it.
     Rejected,
     /// It still waited when the run ended.
     Abandoned,
