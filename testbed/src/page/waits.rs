@@ -2,6 +2,7 @@
 //! waiters when it waited, how often, how long and for how much.
 
 use super::read::seconds;
+use crate::verdict::evaluate::jain;
 use hdrhistogram::Histogram;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -113,7 +114,8 @@ impl Fold {
         let at = |share: f64| seconds(self.lengths.value_at_quantile(share).min(self.max_ns));
         let (mean_s, max_s) = (self.lengths.mean() / 1e9, seconds(self.max_ns));
         let cdf = shares().map(|share| (share, at(share))).collect();
-        let jain = jain(self.waiters.values().filter(|waiter| waiter.name != OTHERS));
+        let told_apart = self.waiters.values().filter(|waiter| waiter.name != OTHERS);
+        let jain = jain(told_apart.map(|waiter| waiter.bytes));
         let waiters = longest(self.waiters.into_values().collect());
         let (count, p50_s, p99_s) = (self.lengths.len(), at(0.5), at(0.99));
         ArmWaits { arm, count, mean_s, p50_s, p99_s, max_s, jain, cdf, waiters }
@@ -139,15 +141,6 @@ fn longest(waiters: Vec<Waiter>) -> Vec<Waiter> {
     let others = others.into_iter().chain(rest).reduce(Waiter::merged);
     waiters.extend(others.map(|others| Waiter { name: OTHERS.to_owned(), ..others }));
     waiters
-}
-
-fn jain<'a>(waiters: impl Iterator<Item = &'a Waiter>) -> Option<f64> {
-    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    for waiter in waiters {
-        let bytes = waiter.bytes as f64;
-        (n, sum, squares) = (n + 1.0, sum + bytes, squares + bytes * bytes);
-    }
-    (squares > 0.0).then(|| sum * sum / (n * squares))
 }
 
 impl Waiter {
