@@ -154,7 +154,8 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
     let mut breaches = guard::breaches(plan, &holds, &generators);
     breaches.extend(utilisation::breaches(&utilised));
     let worst = expectations.iter().map(|judged| judged.verdict).max().unwrap_or(Class::Pass);
-    let class = if breaches.is_empty() { worst } else { Class::Inconclusive };
+    let cannot_say = !breaches.is_empty() || plan.judges_nothing();
+    let class = if cannot_say { Class::Inconclusive } else { worst };
     Verdict { class, ended: None, expectations, breaches, holds, utilised, generators }
 }
 
