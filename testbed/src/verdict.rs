@@ -6,6 +6,7 @@ pub mod guard;
 pub mod judge;
 pub mod oracle;
 pub mod referee;
+pub mod standing;
 #[cfg(test)]
 mod statistics;
 pub mod units;

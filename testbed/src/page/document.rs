@@ -20,6 +20,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../web/charts.js"),
     include_str!("../../web/strips.js"),
     include_str!("../../web/tables.js"),
+    include_str!("../../web/regimes.js"),
     include_str!("../../web/live.js"),
     include_str!("../../web/page.js"),
 );
