@@ -31,6 +31,9 @@ COLOURED = """
 })
 """
 CELLS = "[...document.querySelectorAll('td')].map((cell) => cell.textContent)"
+HEADS = "[...document.querySelectorAll('th')].map((cell) => cell.textContent)"
+CAPTIONS = "[...document.querySelectorAll('caption')].map((caption) => caption.textContent)"
+REGIME = {"stall": "stall", "starvation": "starvation"}
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> <!-- &amp; {{data}}"
 
 
@@ -92,7 +95,7 @@ def keep(page, name):
 
 
 def reports(browser, out):
-    for name, file, charts in [("stall", STALL, 6), ("starvation", STARVATION, 11)]:
+    for name, file, charts in [("stall", STALL, 7), ("starvation", STARVATION, 11)]:
         report = run(out, file, "--mode", "virtual") / "report.html"
         for kind, size, more in [("desk", DESK, {}), ("phone", PHONE, {"dark": True}), ("paper", DESK, {"paper": True})]:
             page = browser.open(report.as_uri(), *size, **more)
@@ -100,6 +103,8 @@ def reports(browser, out):
             drawn = page.value("document.querySelectorAll('figure:not([hidden])').length")
             check(f"report of {name}, {kind}: {charts} charts and strips", drawn == charts, drawn)
             check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
+            shown = page.value(CELLS)
+            check("its regimes are there", REGIME[name] in shown and "until" in page.value(HEADS), shown)
             keep(page, f"report-{name}-{kind}")
             page.close()
 
@@ -161,6 +166,10 @@ def live(browser, out):
         page = browser.open(served.url, *PHONE)
         page.wait("document.getElementById('progress').textContent.startsWith('running')")
         page.wait(f"{CELLS}.includes('held-at-70-percent')")
+        page.wait(f"{CAPTIONS}.includes('Expectations as they stand')")
+        standing(page)
+        page.wait(f"{CELLS}.includes('collapse') && document.querySelectorAll('.lane .regime').length > 0")
+        page.wait("[...document.querySelectorAll('figure:not([hidden]) b')].some(({ textContent }) => textContent.includes('admission'))")
         fits(page, "live page")
         keep(page, "live-phone")
         late = browser.open(served.url, *DESK)
@@ -185,6 +194,14 @@ def live(browser, out):
         check("the verdict is shown", re.search("pass|fail|inconclusive", state), state)
 
 
+def standing(page):
+    """What is open says so, and what a value has decided is said before the end."""
+    page.wait(f"{CELLS}.some((cell) => cell.includes('open, '))")
+    page.wait(f"{CELLS}.some((cell) => cell.includes('\\u2713 pass') || cell.includes('\\u2717 fail'))")
+    going = page.value("document.getElementById('progress').textContent")
+    check("an expectation is decided while the run goes", going.startswith("running"), going)
+
+
 def waiters(browser, out):
     # Enough to download that somebody waits until the run ends.
     settings = ["--set", "download.tasks=100", "--set", "phases[0].for=10s"]
@@ -192,6 +209,8 @@ def waiters(browser, out):
     with Served(*args) as served:
         page = browser.open(served.url, *PHONE, dark=True)
         page.wait("[...document.querySelectorAll('caption')].some(({ textContent }) => textContent === 'by-id: the oldest waits')")
+        granted = "[...document.querySelectorAll('figure:not([hidden]) b')].some(({ textContent }) => textContent === 'Granted')"
+        check("what was granted is a chart of the live page", page.value(granted))
         fits(page, "live page of limiters")
         keep(page, "live-waiters")
 
