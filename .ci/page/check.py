@@ -78,12 +78,14 @@ class Served:
         return answer, answer.read().decode()
 
 
-def fits(page, what):
-    """Nothing is wrong, nothing is too wide, and every canvas has something in it."""
+def fits(page, what, canvases=True):
+    """Nothing is wrong, nothing is too wide, and every canvas has something in it, if there are any."""
     complaints = page.complaints()
     check(f"{what}: no error in the console", not complaints, complaints)
     wide = page.value("document.documentElement.scrollWidth - innerWidth")
     check(f"{what}: not wider than the screen", wide <= 0, f"by {wide} px")
+    if not canvases:
+        return
     coloured = page.value(COLOURED)
     check(f"{what}: {len(coloured)} canvases, none blank", coloured and min(coloured) > 20, coloured)
 
@@ -107,6 +109,31 @@ def reports(browser, out):
             check("its regimes are there", REGIME[name] in shown and "until" in page.value(HEADS), shown)
             keep(page, f"report-{name}-{kind}")
             page.close()
+
+
+def sweeps(browser, out):
+    """The map of a sweep is drawn, says where prediction and measurement part, and runs nothing that a file says."""
+    file = pathlib.Path(out, "swept.yaml")
+    text = pathlib.Path(ROOT, "experiments/stall/map.yaml").read_text()
+    # A formula that is wrong in one corner.
+    when = "sqrt(w) < w * (1 - g) + 1"
+    check("the map has its formula", when in text)
+    text = re.sub(r"(values: \[)2, 3, 4, [^\]]*", r"\g<1>2, 16", text).replace(when, f"({when}) || (w * g > 15)")
+    file.write_text(re.sub(r"^about:(?: [|>]\S*)?(.*\n)(?:  .*\n)*", f"about: {json.dumps(HOSTILE)}\n", text, flags=re.M))
+    done = subprocess.run([BINARY, "sweep", file, "--quiet", "--out", out / "sweeps"], cwd=ROOT, capture_output=True, text=True)
+    check("a prediction that is wrong fails the sweep", done.returncode == 99, done.stdout + done.stderr)
+    report = next((out / "sweeps").glob("*-sweep-*/report.html"))
+    for kind, size, more in [("desk", DESK, {}), ("phone", PHONE, {"dark": True}), ("paper", DESK, {"paper": True})]:
+        page = browser.open(report.as_uri(), *size, **more, empty=True)
+        fits(page, f"report of a sweep, {kind}", canvases=False)
+        cells = page.value("[...document.querySelectorAll('.map td')].map(({ textContent }) => textContent)")
+        check(f"report of a sweep, {kind}: 20 points on the map", len(cells) == 20 and set(cells) == {"\u25cf", "\u25cb", "\u25cb!"}, cells)
+        said = page.value("[...document.querySelectorAll('.map td.disagrees')].map(({ title }) => title)")
+        check("what is not as predicted says so in words", said == ["w 16, g 0.95: predicted to hold, held 0 of 1, not as predicted"], said)
+        check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
+        check("and runs nothing", page.value("typeof window.hacked") == "undefined")
+        keep(page, f"report-sweep-{kind}")
+        page.close()
 
 
 def keyboard(browser, out):
@@ -230,7 +257,7 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, Browser(CHROMIUM) as browser:
         out = pathlib.Path(folder)
-        for part in (reports, keyboard, hostile, history, live, waiters, served_runs):
+        for part in (reports, sweeps, keyboard, hostile, history, live, waiters, served_runs):
             part(browser, out)
     print(f"all in {time.monotonic() - begin:.0f} s")
 

@@ -10,6 +10,7 @@ mod stage;
 mod thin;
 mod waits;
 
+pub(crate) use document::sweep_report;
 pub(crate) use past::Past;
 pub use read::ReportError;
 pub use serve::serve_report;
