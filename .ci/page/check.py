@@ -31,6 +31,9 @@ COLOURED = """
 })
 """
 CELLS = "[...document.querySelectorAll('td')].map((cell) => cell.textContent)"
+HEADS = "[...document.querySelectorAll('th')].map((cell) => cell.textContent)"
+CAPTIONS = "[...document.querySelectorAll('caption')].map((caption) => caption.textContent)"
+REGIME = {"stall": "stall", "starvation": "starvation"}
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> <!-- &amp; {{data}}"
 
 
@@ -75,12 +78,14 @@ class Served:
         return answer, answer.read().decode()
 
 
-def fits(page, what):
-    """Nothing is wrong, nothing is too wide, and every canvas has something in it."""
+def fits(page, what, canvases=True):
+    """Nothing is wrong, nothing is too wide, and every canvas has something in it, if there are any."""
     complaints = page.complaints()
     check(f"{what}: no error in the console", not complaints, complaints)
     wide = page.value("document.documentElement.scrollWidth - innerWidth")
     check(f"{what}: not wider than the screen", wide <= 0, f"by {wide} px")
+    if not canvases:
+        return
     coloured = page.value(COLOURED)
     check(f"{what}: {len(coloured)} canvases, none blank", coloured and min(coloured) > 20, coloured)
 
@@ -92,7 +97,7 @@ def keep(page, name):
 
 
 def reports(browser, out):
-    for name, file, charts in [("stall", STALL, 6), ("starvation", STARVATION, 11)]:
+    for name, file, charts in [("stall", STALL, 7), ("starvation", STARVATION, 11)]:
         report = run(out, file, "--mode", "virtual") / "report.html"
         for kind, size, more in [("desk", DESK, {}), ("phone", PHONE, {"dark": True}), ("paper", DESK, {"paper": True})]:
             page = browser.open(report.as_uri(), *size, **more)
@@ -100,8 +105,35 @@ def reports(browser, out):
             drawn = page.value("document.querySelectorAll('figure:not([hidden])').length")
             check(f"report of {name}, {kind}: {charts} charts and strips", drawn == charts, drawn)
             check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
+            shown = page.value(CELLS)
+            check("its regimes are there", REGIME[name] in shown and "until" in page.value(HEADS), shown)
             keep(page, f"report-{name}-{kind}")
             page.close()
+
+
+def sweeps(browser, out):
+    """The map of a sweep is drawn, says where prediction and measurement part, and runs nothing that a file says."""
+    file = pathlib.Path(out, "swept.yaml")
+    text = pathlib.Path(ROOT, "experiments/stall/map.yaml").read_text()
+    # A formula that is wrong in one corner.
+    when = "sqrt(w) < w * (1 - g) + 1"
+    check("the map has its formula", when in text)
+    text = re.sub(r"(values: \[)2, 3, 4, [^\]]*", r"\g<1>2, 16", text).replace(when, f"({when}) || (w * g > 15)")
+    file.write_text(re.sub(r"^about:(?: [|>]\S*)?(.*\n)(?:  .*\n)*", f"about: {json.dumps(HOSTILE)}\n", text, flags=re.M))
+    done = subprocess.run([BINARY, "sweep", file, "--quiet", "--out", out / "sweeps"], cwd=ROOT, capture_output=True, text=True)
+    check("a prediction that is wrong fails the sweep", done.returncode == 99, done.stdout + done.stderr)
+    report = next((out / "sweeps").glob("*-sweep-*/report.html"))
+    for kind, size, more in [("desk", DESK, {}), ("phone", PHONE, {"dark": True}), ("paper", DESK, {"paper": True})]:
+        page = browser.open(report.as_uri(), *size, **more, empty=True)
+        fits(page, f"report of a sweep, {kind}", canvases=False)
+        cells = page.value("[...document.querySelectorAll('.map td')].map(({ textContent }) => textContent)")
+        check(f"report of a sweep, {kind}: 20 points on the map", len(cells) == 20 and set(cells) == {"\u25cf", "\u25cb", "\u25cb!"}, cells)
+        said = page.value("[...document.querySelectorAll('.map td.disagrees')].map(({ title }) => title)")
+        check("what is not as predicted says so in words", said == ["w 16, g 0.95: predicted to hold, held 0 of 1, not as predicted"], said)
+        check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
+        check("and runs nothing", page.value("typeof window.hacked") == "undefined")
+        keep(page, f"report-sweep-{kind}")
+        page.close()
 
 
 def keyboard(browser, out):
@@ -161,6 +193,10 @@ def live(browser, out):
         page = browser.open(served.url, *PHONE)
         page.wait("document.getElementById('progress').textContent.startsWith('running')")
         page.wait(f"{CELLS}.includes('held-at-70-percent')")
+        page.wait(f"{CAPTIONS}.includes('Expectations as they stand')")
+        standing(page)
+        page.wait(f"{CELLS}.includes('collapse') && document.querySelectorAll('.lane .regime').length > 0")
+        page.wait("[...document.querySelectorAll('figure:not([hidden]) b')].some(({ textContent }) => textContent.includes('admission'))")
         fits(page, "live page")
         keep(page, "live-phone")
         late = browser.open(served.url, *DESK)
@@ -185,6 +221,14 @@ def live(browser, out):
         check("the verdict is shown", re.search("pass|fail|inconclusive", state), state)
 
 
+def standing(page):
+    """What is open says so, and what a value has decided is said before the end."""
+    page.wait(f"{CELLS}.some((cell) => cell.includes('open, '))")
+    page.wait(f"{CELLS}.some((cell) => cell.includes('\\u2713 pass') || cell.includes('\\u2717 fail'))")
+    going = page.value("document.getElementById('progress').textContent")
+    check("an expectation is decided while the run goes", going.startswith("running"), going)
+
+
 def waiters(browser, out):
     # Enough to download that somebody waits until the run ends.
     settings = ["--set", "download.tasks=100", "--set", "phases[0].for=10s"]
@@ -192,6 +236,8 @@ def waiters(browser, out):
     with Served(*args) as served:
         page = browser.open(served.url, *PHONE, dark=True)
         page.wait("[...document.querySelectorAll('caption')].some(({ textContent }) => textContent === 'by-id: the oldest waits')")
+        granted = "[...document.querySelectorAll('figure:not([hidden]) b')].some(({ textContent }) => textContent === 'Granted')"
+        check("what was granted is a chart of the live page", page.value(granted))
         fits(page, "live page of limiters")
         keep(page, "live-waiters")
 
@@ -211,7 +257,7 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, Browser(CHROMIUM) as browser:
         out = pathlib.Path(folder)
-        for part in (reports, keyboard, hostile, history, live, waiters, served_runs):
+        for part in (reports, sweeps, keyboard, hostile, history, live, waiters, served_runs):
             part(browser, out)
     print(f"all in {time.monotonic() - begin:.0f} s")
 

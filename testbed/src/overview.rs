@@ -40,16 +40,7 @@ pub fn text(plan: &Plan, columns: usize) -> String {
         out += &scale.row("offered", &demand.offered, ' ');
         out += &scale.row("capacity", &demand.capacity, ' ');
     }
-    out + "\n" + &demand::cost(plan, &demands) + &judged(plan)
-}
-
-/// How many expectations this mode judges: a live run of a file that is meant for virtual time proves little.
-fn judged(plan: &Plan) -> String {
-    let (here, all) = (plan.expect.len(), plan.resolved.expect.len());
-    if here == all {
-        return format!("judges {all} expectations\n");
-    }
-    format!("judges {here} of {all} expectations; the others are for another mode\n")
+    out + "\n" + &demand::cost(plan, &demands) + &format!("judges {}\n", plan.judges())
 }
 
 fn scale(plan: &Plan, columns: usize) -> Scale {

@@ -4,20 +4,26 @@
 mod document;
 mod past;
 mod read;
+mod regimes;
 mod serve;
 mod stage;
 mod thin;
 mod waits;
 
+pub(crate) use document::sweep_report;
 pub(crate) use past::Past;
 pub use read::ReportError;
 pub use serve::serve_report;
 pub use stage::Stage;
 pub(crate) use stage::routes;
 
+use crate::verdict::standing::Standing;
 use crate::watch::series::{Counted, PerRequest, Sampled, WINDOW};
+use indexmap::IndexMap;
+use regimes::RegimeSpan;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use thin::{POINTS_MAX, Thin};
@@ -39,9 +45,15 @@ pub(crate) struct Page {
     arms: Vec<String>,
     phases: Vec<Span>,
     faults: Vec<Span>,
+    regimes: Vec<RegimeSpan>,
     panels: Vec<Panel>,
     series: Vec<Curve>,
     waits: Vec<ArmWaits>,
+    /// Of each arm with a controller, how long requests waited for admission: pairs of a share of them, 0 to 1, and the
+    /// seconds that they did not exceed.
+    admission_waits: IndexMap<String, Vec<(f64, f64)>>,
+    /// How expectations stand while a run goes, by their places in the file, arm by arm.
+    standing: BTreeMap<usize, Standing>,
     /// What `verdict.json` holds; null while a run goes, and of a run that was killed.
     verdict: Value,
     /// How far the run came, in seconds.

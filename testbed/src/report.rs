@@ -26,6 +26,7 @@ pub fn json(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> Value {
         "verdict": verdict.class.name(),
         "run_dir": run_dir,
         "ended": verdict.ended,
+        "judged": plan.judges(),
         "expectations": verdict.expectations,
         "breaches": verdict.breaches,
         "holds": verdict.holds,
@@ -67,6 +68,9 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
         line(&mut out, by, &format!("{arm}: ended at {when} in {}: {that}; {text}", at.phase));
     }
     expectations(&mut out, &verdict.expectations);
+    if plan.expect.len() < plan.resolved.expect.len() {
+        line(&mut out, "judged", &plan.judges());
+    }
     for held in &verdict.holds {
         line(
             &mut out,

@@ -13,6 +13,7 @@ use crate::report;
 use crate::run_dir::{Manifest, RunDir};
 use crate::say;
 use crate::serve::history::History;
+use crate::serve::onlooker::Onlooker;
 use crate::serve::runs::info;
 use crate::serve::tap::Tap;
 use crate::serve::wire::End;
@@ -20,11 +21,13 @@ use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::referee::Referee;
 use crate::verdict::{Verdict, judge, ruled};
+use crate::watch::admission::{self, ADMISSION};
 use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
 use crate::watch::server::ServerMetrics;
+use crate::watch::store::Store;
 use crate::watch::view::View;
 use crate::watch::waits::WaitLog;
 use faults::EngineChoice;
@@ -158,7 +161,8 @@ pub fn run(
     if let Some(history) = &history {
         stage.show(prepared.run_dir.path().to_owned(), history.clone());
     }
-    let tap = history.clone().map(Tap::new);
+    let tap = history.clone().map(|history| Tap::new(history, &labels.arms));
+    prepared.tell(history.clone());
     let served = history.is_some().then_some(prometheus);
     let finished = execute(plan, &prepared, (served, view, tap, &mut traces), interrupt);
     traces.finish(options.quiet);
@@ -216,6 +220,8 @@ pub struct Prepared {
     backend: Option<BackendUrl>,
     /// Where the ids of traces come from, if there are traces.
     ids: Option<TraceIds>,
+    /// Who is told how expectations stand, if anybody may watch.
+    history: Option<History>,
 }
 
 impl Prepared {
@@ -234,7 +240,12 @@ impl Prepared {
         let run_dir = RunDir::create(out, &plan.name).map_err(unwritten(out))?;
         let manifest = Manifest::new(plan, &engine.info(), backend.as_ref());
         describe(&run_dir, plan, &manifest, text).map_err(unwritten(run_dir.path()))?;
-        Ok(Self { run_dir, engine, backend, ids: None })
+        Ok(Self { run_dir, engine, backend, ids: None, history: None })
+    }
+
+    /// Has `history` told how expectations stand while the run goes.
+    pub(crate) fn tell(&mut self, history: impl Into<Option<History>>) {
+        self.history = history.into();
     }
 
     /// Traces for this run, if `options` ask for some: an observer for [`execute`].
@@ -316,7 +327,7 @@ pub(crate) fn resolved(plan: &Plan) -> io::Result<Vec<u8>> {
 
 fn watched(
     plan: &Plan,
-    Prepared { run_dir, engine, backend, ids }: &Prepared,
+    Prepared { run_dir, engine, backend, ids, history }: &Prepared,
     watcher: impl Observer,
     interrupt: Interrupt,
 ) -> Result<Outcome, RunError> {
@@ -324,17 +335,19 @@ fn watched(
     let (arms, live) = (labels(plan).arms, plan.mode == Mode::Live);
     let recorder = Recorder::new(&plan.arms, live, run_dir.open("series.csv").map_err(failed)?);
     let interrupt = interrupt.for_run();
-    let mut referee = Referee::new(plan, recorder, interrupt.clone());
+    let referee = Referee::new(plan, recorder, interrupt.clone());
+    let mut onlooker = Onlooker::new(plan, referee, history.clone());
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
-    let observers = (&mut referee, &mut journal, &mut waits, watcher);
+    let observers = (&mut onlooker, &mut journal, &mut waits, watcher);
     let ran = engine.drive(plan, backend.as_ref(), *ids, observers, interrupt);
-    let recorded = referee.finish().map_err(failed);
+    let recorded = onlooker.into_referee().finish().map_err(failed);
     journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
     Ok(match ran? {
         Ending::Complete | Ending::Interrupted(Signal::Halt) => {
             let (store, ruling) = recorded?;
+            write_admission(plan, &store, run_dir).map_err(failed)?;
             Outcome::Judged(match ruling {
                 None => judge(plan, &store),
                 Some(ruling) => ruled(plan, &store, ruling),
@@ -347,6 +360,14 @@ fn watched(
 /// Whether a run of `plan` records waits.
 pub(crate) fn has_waits(plan: &Plan) -> bool {
     plan.waits != Waits::Off && plan.arms.iter().any(|arm| arm.downloads().is_some())
+}
+
+/// How long requests waited, if there are requests.
+fn write_admission(plan: &Plan, store: &Store, run_dir: &RunDir) -> io::Result<()> {
+    if plan.arms.iter().all(|arm| arm.calls().is_none()) {
+        return Ok(());
+    }
+    run_dir.write(ADMISSION, admission::csv(store, &plan.arm_names()))
 }
 
 /// A log of waits, if there are waits and they are to be recorded.

@@ -7,6 +7,7 @@ pub(crate) mod events;
 mod health;
 pub(crate) mod history;
 pub(crate) mod host;
+pub(crate) mod onlooker;
 mod refusal;
 pub(crate) mod runs;
 mod socket;

@@ -2,6 +2,7 @@
 //! all cores.
 
 mod cache;
+mod map;
 mod points;
 mod table;
 
@@ -13,11 +14,13 @@ use crate::experiment::plan::Plan;
 use crate::experiment::predict::Formula;
 use crate::experiment::problem::Report;
 use crate::experiment::{Overrides, load_point};
+use crate::page::{REPORT, sweep_report};
 use crate::run_dir::RunDir;
 use crate::verdict::judge;
 use crate::watch::recorder::Recorder;
 use cache::{Cache, Point, Row};
 use indicatif::{ProgressBar, ProgressStyle};
+use map::{Shown, SweepPage};
 use points::Grid;
 use serde_json::json;
 use std::io;
@@ -126,6 +129,14 @@ pub fn sweep(
     let outcomes = Outcomes::new(&grid, points, formula);
     let dir = RunDir::create(&command.out, &format!("{}-sweep", plan.name)).map_err(unkept)?;
     write(&dir, command, &outcomes).map_err(unkept)?;
+    let page = SweepPage {
+        experiment: &plan.name,
+        about: &plan.resolved.about,
+        text: &command.text,
+        when: file.predict.as_ref().map(|predict| predict.when.as_str()),
+        outcomes: Shown::new(&outcomes),
+    };
+    dir.write(REPORT, sweep_report(&plan.name, &page)).map_err(unkept)?;
     Ok(Swept {
         text: format!(
             "{}\n{}  {} (sweep)  {}\n",

@@ -6,6 +6,7 @@ pub mod guard;
 pub mod judge;
 pub mod oracle;
 pub mod referee;
+pub mod standing;
 #[cfg(test)]
 mod statistics;
 pub mod units;
@@ -154,7 +155,8 @@ pub fn judge(plan: &Plan, store: &Store) -> Verdict {
     let mut breaches = guard::breaches(plan, &holds, &generators);
     breaches.extend(utilisation::breaches(&utilised));
     let worst = expectations.iter().map(|judged| judged.verdict).max().unwrap_or(Class::Pass);
-    let class = if breaches.is_empty() { worst } else { Class::Inconclusive };
+    let cannot_say = !breaches.is_empty() || plan.judges_nothing();
+    let class = if cannot_say { Class::Inconclusive } else { worst };
     Verdict { class, ended: None, expectations, breaches, holds, utilised, generators }
 }
 

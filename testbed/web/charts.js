@@ -271,19 +271,18 @@ function hatch(ctx, left, top, width, height) {
   ctx.restore();
 }
 
-/** How long waits were: the share of them that was not longer. */
-class WaitChart extends Chart {
-  constructor(page) {
-    super("How long waits were", "the share of all waits in waits.csv that were not longer; a curve further left waits less");
+/** How long somebody waited: the share of waits that was not longer. */
+class DistributionChart extends Chart {
+  constructor(page, title, about) {
+    super(title, `${about}; a curve further left waits less`);
     this.page = page;
   }
 
-  curves() {
-    return this.page.waits.map(({ arm, cdf }) => {
-      const shown = cdf.filter(([, seconds]) => seconds > 0);
-      const [t, v] = [shown.map(([, seconds]) => seconds), shown.map(([share]) => share)];
-      return { arm, t, v, index: this.page.arms.indexOf(arm) };
-    });
+  /** A logarithmic axis has no 0: a curve begins where waits do. */
+  curve(arm, cdf) {
+    const shown = cdf.filter(([, seconds]) => seconds > 0);
+    const [t, v] = [shown.map(([, seconds]) => seconds), shown.map(([share]) => share)];
+    return { arm, t, v, index: this.page.arms.indexOf(arm) };
   }
 
   /** Of equal waits the greatest share, since an axis has each value once. */
@@ -293,7 +292,7 @@ class WaitChart extends Chart {
   }
 
   describe(curves) {
-    const half = ({ arm, t, v }) => `${arm}: half of the waits took ${duration(t[v.findIndex((share) => share >= 0.5)])} or less`;
+    const half = ({ arm, t, v }) => `${arm}: half of the waits took ${duration(v[0] > 0.5 ? 0 : t[v.findIndex((share) => share >= 0.5)])} or less`;
     return `${this.title}: ${curves.map(half).join("; ")}`;
   }
 
@@ -309,5 +308,27 @@ class WaitChart extends Chart {
       axes: [this.axis(long), this.axis(percent, { size: 72 })],
       series: [{}, ...this.lines(curves, { paths: uPlot.paths.linear(), spanGaps: true })],
     };
+  }
+}
+
+/** Of the waits for tokens. */
+class WaitChart extends DistributionChart {
+  constructor(page) {
+    super(page, "How long waits were", "the share of all waits in waits.csv that were not longer");
+  }
+
+  curves() {
+    return this.page.waits.map(({ arm, cdf }) => this.curve(arm, cdf));
+  }
+}
+
+/** Of the waits for admission. */
+class AdmissionChart extends DistributionChart {
+  constructor(page) {
+    super(page, "How long requests waited for admission", "the share of all admitted requests that waited no longer, from the planned arrival on");
+  }
+
+  curves() {
+    return Object.entries(this.page.admission_waits).map(([arm, cdf]) => this.curve(arm, cdf));
   }
 }

@@ -2,6 +2,7 @@
 
 // Time in milliseconds between two looks for a run where there is none yet.
 const LOOK_AGAIN = 1000;
+const CHANGES_TABLES = ["phase", "fault", "regime", "standing", "waiting"];
 const OVER = "over; reload the page to see whether there is another run";
 
 /** Follows the run of the server that the page is from. */
@@ -39,7 +40,7 @@ class Live {
     this.source = source;
     let next = 0;
     source.addEventListener("run", ({ data }) => (next = JSON.parse(data).forgotten));
-    for (const event of ["phase", "fault", "states", "waiting", "end"]) {
+    for (const event of ["phase", "fault", "regime", "states", "standing", "waiting", "admission_waits", "end"]) {
       source.addEventListener(event, ({ data }) => {
         next += 1;
         if (next > told) this.take(JSON.parse(data));
@@ -65,13 +66,16 @@ class Live {
     if (message.event === "end") return this.end(message);
     if (message.event === "phase") enter(page.phases, message.phase, page.end_s);
     if (message.event === "fault") turn(page.faults, message.fault, message.on, page.end_s);
+    if (message.event === "regime") change(page.regimes, message.arm, message.regime, page.end_s);
+    if (message.event === "standing") for (const [place, standing] of message.expectations) page.standing[place] = standing;
+    if (message.event === "admission_waits") page.admission_waits = message.arms;
     if (message.event === "waiting") page.waiting = message.arms;
     if (message.event === "states") {
       for (const [arm, state] of Object.entries(message.arms)) sample(page, arm, state);
       // As many again as the server keeps: it has thinned them meanwhile.
       if (page.series.some(({ t }) => t.length > 2 * page.points_max)) return this.anew();
     }
-    if (message.event === "phase" || message.event === "fault" || message.event === "waiting") this.view.tables();
+    if (CHANGES_TABLES.includes(message.event)) this.view.tables();
     this.say("running");
     this.draw();
   }
@@ -95,7 +99,7 @@ class Live {
   async end(message) {
     this.source.close();
     const { page } = this.view;
-    for (const span of [...page.phases, ...page.faults]) span.to_s ??= page.end_s;
+    for (const span of [...page.phases, ...page.faults, ...page.regimes]) span.to_s ??= page.end_s;
     Object.assign(page, { verdict: message.verdict, over: true, waiting: {} });
     this.view.head();
     this.view.tables();
@@ -131,6 +135,13 @@ function turn(faults, name, on, at) {
   if (!on && open) open.to_s = at;
 }
 
+/** The regime of an arm is another; while it is healthy there is nothing to show. */
+function change(regimes, arm, regime, at) {
+  const open = regimes.find((span) => span.arm === arm && span.to_s === null);
+  if (open) open.to_s = at;
+  if (regime !== "healthy") regimes.push({ arm, regime, from_s: at, to_s: null });
+}
+
 /** Adds what a state says of series; the same list as in src/page/past.rs. */
 function sample(page, arm, state) {
   const values = "window" in state
@@ -146,6 +157,7 @@ function sample(page, arm, state) {
         "limiter.waiting": state.waiting,
         "limiter.oldest_age": state.oldest_ns / 1e9,
         "limiter.throughput": state.mib_per_s * 2 ** 20,
+        "download.granted": state.granted_bytes,
       };
   for (const [series, value] of Object.entries(values)) {
     if (value === null || value === undefined) continue;

@@ -12,16 +12,20 @@ class View {
     this.charts = new Charts(page);
     this.verdict = make("div");
     this.spans = make("div");
+    this.regimes = make("div");
+    this.admission = new AdmissionChart(page);
   }
 
   show(main) {
     const { page, charts } = this;
     if (page.waits.length > 0) charts.add(new WaitChart(page));
+    charts.add(this.admission);
     this.head();
     const thin = `Values over time are thinned to at most ${page.points_max} points a curve: of neighbours the least, the greatest and the last are kept. series.csv and events.jsonl have all of them.`;
     main.replaceChildren(
       ...section("Verdict", this.verdict),
       ...section("Over time", charts.buttons(), charts.element, make("p", { className: "note" }, thin), this.spans),
+      ...section("Regimes", this.regimes),
       ...section("Waits", ...(page.waits.length > 0 ? [...strips(page), ...fairnessTables(page)] : [])),
       ...section("How it was made", manifestTable(page), resolved(page)),
     );
@@ -45,6 +49,7 @@ class View {
   tables() {
     this.verdict.replaceChildren(...verdictTable(this.page), ...leftOut(this.page));
     this.spans.replaceChildren(...waitingTables(this.page), spanTable(this.page));
+    this.regimes.replaceChildren(...regimeParts(this.page));
   }
 }
 

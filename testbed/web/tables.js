@@ -1,7 +1,9 @@
 // Tables: the verdict, fairness, what was when, how the run was made.
 
 const WORST = 10;
-const MARKS = { pass: "\u2713 pass", fail: "\u2717 fail", inconclusive: "? inconclusive", interrupted: "? interrupted" };
+// How expectations stand while a run goes: decided as verdicts are, or open.
+const OPEN = { holds: "\u2026 open, true so far", lacks: "\u2026 open, not true so far", waits: "\u2026 open, nothing yet", at_end: "\u2026 at the end" };
+const MARKS = { pass: "\u2713 pass", fail: "\u2717 fail", warn: "! warn", inconclusive: "? inconclusive", interrupted: "? interrupted" };
 
 /** A table in a box that scrolls by itself where it is too wide. A column is [title, cell, is a number]. */
 function table(caption, columns, rows) {
@@ -24,12 +26,9 @@ function word(verdict, tag = "td") {
 }
 
 /** What was expected and what came of it. */
-function verdictTable({ verdict }) {
-  if (!verdict) return [make("p", { className: "note" }, "There is no verdict: the run has not come to its end. It is judged there, by all that it recorded.")];
-  if (verdict.expectations.length === 0) {
-    const why = verdict.verdict === "interrupted" ? "The run was stopped, so nothing is judged." : "Nothing was expected of this run.";
-    return [make("p", { className: "note" }, why)];
-  }
+function verdictTable({ verdict, standing }) {
+  if (!verdict) return standingTable(Object.values(standing));
+  if (verdict.expectations.length === 0) return [make("p", { className: "note" }, whyNothing(verdict))];
   const number = (value) => (value === null ? "-" : String(Number(value.toPrecision(5))));
   const columns = [
     ["verdict", (judged) => word(judged.verdict)],
@@ -42,6 +41,28 @@ function verdictTable({ verdict }) {
   const breaches = (verdict.breaches ?? []).map(({ arm, message }) => make("p", { className: "guard" }, `guard, ${arm}: ${message}`));
   const caption = "What was expected, in base units (seconds, bytes)";
   return [...breaches, table(caption, columns, verdict.expectations)];
+}
+
+function whyNothing({ verdict, ended, judged, error }) {
+  if (verdict === "interrupted") return "The run was stopped, so nothing is judged.";
+  if (error) return `The run broke, so nothing is judged: ${error}`;
+  if (ended) return `The run was ended by ${ended.by === "gate" ? "a gate" : "an abort"}, so nothing else is judged. ${ended.arm}: ${ended.that}; ${ended.text}`;
+  return judged && judged !== "0 expectations" ? `Judged: ${judged}.` : "Nothing was expected of this run.";
+}
+
+/** How expectations stand while a run goes. */
+function standingTable(rows) {
+  const note = make("p", { className: "note" }, "The run has not come to its end. What is decided stays; what is open is told as it would be if the run ended now. The verdict of the run comes at its end.");
+  if (rows.length === 0) return [note];
+  const stand = ({ stand }) => (stand in OPEN ? make("td", { className: "open" }, OPEN[stand]) : word(stand));
+  const columns = [
+    ["stands", stand],
+    ["expectation", ({ id }) => id],
+    ["arm", ({ arm }) => arm],
+    ["sentence", (row) => row.that + (row.in ? ` in ${row.in}` : "")],
+    ["so far", ({ text }) => text || "-"],
+  ];
+  return [note, table("Expectations as they stand", columns, rows)];
 }
 
 /** How evenly a limiter served its waiters. */

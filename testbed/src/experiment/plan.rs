@@ -226,6 +226,21 @@ impl Plan {
         begun.map(|phase| phase.name.clone()).unwrap_or_default()
     }
 
+    /// How many expectations of the file this mode judges, as people read it: a live run of a file that is meant for
+    /// virtual time proves little.
+    pub fn judges(&self) -> String {
+        let (here, all) = (self.expect.len(), self.resolved.expect.len());
+        if here == all {
+            return format!("{all} expectations");
+        }
+        format!("{here} of {all} expectations; the others are for another mode")
+    }
+
+    /// Whether something is expected, but nothing of this mode.
+    pub fn judges_nothing(&self) -> bool {
+        self.expect.is_empty() && !self.resolved.expect.is_empty()
+    }
+
     /// The names of the arms, in order.
     pub fn arm_names(&self) -> Vec<String> {
         self.arms.iter().map(|arm| arm.name.clone()).collect()

@@ -1,6 +1,7 @@
 //! The document: markup, style, script and data in one file, or with style, script and data beside it.
 
 use super::Page;
+use serde::Serialize;
 
 const MARKUP: &str = include_str!("../../web/page.html");
 
@@ -20,8 +21,16 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../web/charts.js"),
     include_str!("../../web/strips.js"),
     include_str!("../../web/tables.js"),
+    include_str!("../../web/regimes.js"),
     include_str!("../../web/live.js"),
     include_str!("../../web/page.js"),
+);
+
+/// The script of the report of a sweep.
+const SWEEP: &str = concat!(
+    include_str!("../../web/text.js"),
+    include_str!("../../web/tables.js"),
+    include_str!("../../web/sweep.js"),
 );
 
 /// A browser that opens the report asks nobody for anything, and sends nothing.
@@ -30,10 +39,19 @@ const SELF_CONTAINED: &str = "<meta http-equiv=\"Content-Security-Policy\" conte
 
 /// A report that needs no other file.
 pub(super) fn report(page: &Page) -> String {
-    let style = format!("{SELF_CONTAINED}\n<style>\n{STYLE}</style>");
     let script = format!("<script>\n{UPLOT}</script>\n<script>\n{SCRIPT}</script>");
     let title = page.manifest["experiment"].as_str().unwrap_or_default();
-    fill(&[("title", &html(title)), ("style", &style), ("data", &json(page)), ("script", &script)])
+    self_contained(title, page, &script)
+}
+
+/// The report of the sweep called `title`, which shows `data` and needs no other file.
+pub(crate) fn sweep_report(title: &str, data: &impl Serialize) -> String {
+    self_contained(title, data, &format!("<script>\n{SWEEP}</script>"))
+}
+
+fn self_contained(title: &str, data: &impl Serialize, script: &str) -> String {
+    let style = format!("{SELF_CONTAINED}\n<style>\n{STYLE}</style>");
+    fill(&[("title", &html(title)), ("style", &style), ("data", &json(data)), ("script", script)])
 }
 
 /// The document of a server, which asks it for style, script and data.
@@ -63,8 +81,8 @@ fn fill(gaps: &[(&str, &str)]) -> String {
 }
 
 /// JSON that cannot end the element that it stands in: `<` is in texts only, and may be escaped there.
-fn json(page: &Page) -> String {
-    let json = serde_json::to_string(page).expect("keys are text and no number is refused");
+fn json(data: &impl Serialize) -> String {
+    let json = serde_json::to_string(data).expect("keys are text and no number is refused");
     json.replace('<', "\\u003c")
 }
 
@@ -89,10 +107,14 @@ mod tests {
     #[test]
     fn nothing_that_a_run_says_gets_out_of_its_place() {
         let calm = Page { manifest: json!({ "experiment": "calm" }), ..Page::default() };
-        let (hostile, calm) = (report(&page()), report(&calm));
-        for mark in ["<script", "</script", "</title", "<!--", "<style", "<meta"] {
-            let count = |text: &str| text.matches(mark).count();
-            assert_eq!(count(&hostile), count(&calm), "{mark}");
+        let of_run = (report(&page()), report(&calm));
+        let of_sweep =
+            (sweep_report(HOSTILE, &json!({ HOSTILE: HOSTILE })), sweep_report("calm", &json!({})));
+        for (hostile, calm) in [of_run, of_sweep] {
+            for mark in ["<script", "</script", "</title", "<!--", "<style", "<meta"] {
+                let count = |text: &str| text.matches(mark).count();
+                assert_eq!(count(&hostile), count(&calm), "{mark}");
+            }
         }
     }
 
@@ -115,9 +137,10 @@ mod tests {
 
     #[test]
     fn a_report_names_no_other_file() {
-        let report = report(&page());
-        for reference in [" src=", " href=\"/", "@import", "url("] {
-            assert!(!report.contains(reference), "{reference}");
+        for report in [report(&page()), sweep_report(HOSTILE, &json!({ HOSTILE: HOSTILE }))] {
+            for reference in [" src=", " href=\"/", "@import", "url("] {
+                assert!(!report.contains(reference), "{reference}");
+            }
         }
     }
 }

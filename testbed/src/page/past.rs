@@ -1,11 +1,14 @@
 //! What a page shows of a run that goes on: everything that was told of it, thinned to a bounded size.
 
 use super::read::{enter, seconds, switch};
+use super::regimes::{RegimeSpan, change};
 use super::thin::Thin;
 use super::{Curve, GRADIENT, Page, Span, WAITING};
 use crate::serve::wire::Message;
-use crate::watch::series::{PerRequest, Sampled, WINDOW};
+use crate::verdict::standing::Standing;
+use crate::watch::series::{Counted, PerRequest, Sampled, WINDOW};
 use crate::watch::view::ArmSnapshot;
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
 const BYTES_PER_MIB: f64 = 1_048_576.0;
@@ -15,6 +18,11 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 pub(crate) struct Past {
     phases: Vec<Span>,
     faults: Vec<Span>,
+    regimes: Vec<RegimeSpan>,
+    /// By their places, as they were told last.
+    standing: BTreeMap<usize, Standing>,
+    /// As they were told last.
+    admission_waits: IndexMap<String, Vec<(f64, f64)>>,
     /// By arm and series.
     curves: BTreeMap<(String, &'static str), Thin>,
     end_s: f64,
@@ -39,6 +47,18 @@ impl Past {
                 let t = self.reach(*t_ns);
                 arms.iter().for_each(|(arm, state)| self.sample(t, arm, state));
             }
+            Message::Regime { t_ns, arm, regime } => {
+                let t = self.reach(*t_ns);
+                change(&mut self.regimes, arm, regime, t);
+            }
+            Message::Standing { t_ns, expectations } => {
+                self.reach(*t_ns);
+                self.standing.extend(expectations.iter().cloned());
+            }
+            Message::AdmissionWaits { t_ns, arms } => {
+                self.reach(*t_ns);
+                self.admission_waits.clone_from(arms);
+            }
             Message::Run(_) | Message::Waiting { .. } | Message::Dropped | Message::End(_) => {}
         }
     }
@@ -59,7 +79,8 @@ impl Past {
         let curve =
             |((arm, series), thin): (&(String, &'static str), &Thin)| Curve::of(series, arm, thin);
         page.series = self.curves.iter().map(curve).collect();
-        (page.phases, page.faults) = (self.phases, self.faults);
+        (page.phases, page.faults, page.regimes) = (self.phases, self.faults, self.regimes);
+        (page.standing, page.admission_waits) = (self.standing, self.admission_waits);
         (page.end_s, page.told) = (self.end_s, self.told);
     }
 }
@@ -87,7 +108,8 @@ fn values(state: &ArmSnapshot) -> Vec<(&'static str, f64)> {
             let latency = latency_s.map(|latency_s| (PerRequest::Latency.info().name, latency_s));
             always.into_iter().chain(gradient).chain(latency).collect()
         }
-        ArmSnapshot::Downloads { waiting, oldest_ns, mib_per_s, .. } => vec![
+        ArmSnapshot::Downloads { waiting, oldest_ns, mib_per_s, granted_bytes, .. } => vec![
+            (Counted::Granted.info().name, granted_bytes as f64),
             (WAITING, f64::from(waiting)),
             (named(Sampled::OldestAge), seconds(oldest_ns)),
             (named(Sampled::Throughput), mib_per_s * BYTES_PER_MIB),
@@ -107,8 +129,7 @@ mod tests {
     fn what_was_told_becomes_curves_and_spans() {
         let mut past = Past::default();
         let calls = r#"{"a":{"window":2.5,"limit":2,"gradient":null,"in_flight":1,"waiting":3,"goodput_per_s":4.0,"latency_s":0.25}}"#;
-        let downloads =
-            r#"{"b":{"waiting":7,"oldest_ns":500000000,"mib_per_s":2.0,"tasks_done":0}}"#;
+        let downloads = r#"{"b":{"waiting":7,"oldest_ns":500000000,"mib_per_s":2.0,"granted_bytes":9,"tasks_done":0}}"#;
         for message in [
             Message::Phase { t_ns: 0, phase: "calm".into() },
             states(1_000_000_000, calls),
@@ -138,6 +159,7 @@ mod tests {
                 ("a", "controller.window", 1.0, 2.5),
                 ("a", "rpc.goodput", 1.0, 4.0),
                 ("a", "rpc.latency", 1.0, 0.25),
+                ("b", "download.granted", 3.0, 9.0),
                 ("b", "limiter.oldest_age", 3.0, 0.5),
                 ("b", "limiter.throughput", 3.0, 2_097_152.0),
                 ("b", "limiter.waiting", 3.0, 7.0),

@@ -1,10 +1,12 @@
 //! A run directory as a page. Nothing of a file is believed but its form: what does not fit is counted
 //! and left out, so that a run that was killed, or one of another version, has a report too.
 
+use super::regimes::change;
 use super::thin::Thin;
 use super::waits::{self, Waits};
 use super::{Curve, POINTS_MAX, Page, Span, panels};
 use crate::run_dir::{NoRun, lines, whole};
+use crate::watch::admission::{self, ADMISSION};
 use crate::watch::serve::ServeError;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -71,6 +73,10 @@ struct Noted {
     fault: String,
     #[serde(default)]
     on: bool,
+    #[serde(default)]
+    arm: String,
+    #[serde(default)]
+    regime: String,
 }
 
 /// Reads the run directory at `path`.
@@ -80,6 +86,7 @@ pub(super) fn page(path: &Path) -> Result<Page, ReportError> {
     page.left_out += spans(path, &mut page)?;
     page.left_out += curves(path, &mut page)?;
     page.left_out += of_waits(path, &mut page)?;
+    page.left_out += of_admission(path, &mut page)?;
     close(&mut page);
     page.over = true;
     Ok(page)
@@ -122,6 +129,9 @@ fn spans(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
         match &*noted.event {
             "phase" => enter(&mut page.phases, &noted.phase, t),
             "fault" => switch(&mut page.faults, &noted.fault, noted.on, t),
+            "regime" if page.arms.contains(&noted.arm) => {
+                change(&mut page.regimes, &noted.arm, &noted.regime, t);
+            }
             _ => {}
         }
         Some(())
@@ -158,6 +168,7 @@ fn close(page: &mut Page) {
     for span in page.phases.iter_mut().chain(&mut page.faults) {
         span.to_s = span.to_s.or(Some(end));
     }
+    page.regimes.iter_mut().for_each(|span| span.to_s = span.to_s.or(Some(end)));
 }
 
 fn curves(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
@@ -197,6 +208,24 @@ fn of_waits(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
     })?;
     page.waits = waits.finish();
     Ok(left_out)
+}
+
+/// A run that was killed has none.
+fn of_admission(path: &Path, page: &mut Page) -> Result<u64, ReportError> {
+    if !path.join(ADMISSION).exists() {
+        return Ok(0);
+    }
+    let Page { arms, admission_waits, .. } = page;
+    each(path, ADMISSION, |line| match line {
+        admission::HEADER => Some(()),
+        line => {
+            let [arm, share, wait_s] = line.split(',').collect::<Vec<_>>()[..] else { return None };
+            let point = (share.parse().ok()?, wait_s.parse().ok()?);
+            let arm = arms.iter().find(|known| *known == arm)?;
+            let shares: &mut admission::Shares = admission_waits.entry(arm.clone()).or_default();
+            (shares.len() < POINTS_MAX).then(|| shares.push(point))
+        }
+    })
 }
 
 pub(super) fn seconds(ns: u64) -> f64 {

@@ -2,6 +2,8 @@
 //! waiters when it waited, how often, how long and for how much.
 
 use super::read::seconds;
+use crate::verdict::evaluate::jain;
+use crate::watch::admission::shares;
 use hdrhistogram::Histogram;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -15,7 +17,7 @@ const SHOWN: usize = 64;
 /// Columns of a heat strip.
 const COLUMNS: usize = 120;
 /// Points of a distribution, evenly spread over the waits, and more towards the longest.
-const QUANTILES: usize = 200;
+const QUANTILES: u32 = 200;
 /// The row of all others.
 const OTHERS: &str = "others";
 
@@ -112,21 +114,13 @@ impl Fold {
     fn finish(self, arm: String) -> ArmWaits {
         let at = |share: f64| seconds(self.lengths.value_at_quantile(share).min(self.max_ns));
         let (mean_s, max_s) = (self.lengths.mean() / 1e9, seconds(self.max_ns));
-        let cdf = shares().map(|share| (share, at(share))).collect();
-        let jain = jain(self.waiters.values().filter(|waiter| waiter.name != OTHERS));
+        let cdf = shares(QUANTILES).map(|share| (share, at(share))).collect();
+        let told_apart = self.waiters.values().filter(|waiter| waiter.name != OTHERS);
+        let jain = jain(told_apart.map(|waiter| waiter.bytes));
         let waiters = longest(self.waiters.into_values().collect());
         let (count, p50_s, p99_s) = (self.lengths.len(), at(0.5), at(0.99));
         ArmWaits { arm, count, mean_s, p50_s, p99_s, max_s, jain, cdf, waiters }
     }
-}
-
-/// The shares at which a distribution is shown.
-fn shares() -> impl Iterator<Item = f64> {
-    let even = (0..=QUANTILES).map(|n| n as f64 / QUANTILES as f64);
-    let tail = [0.998, 0.999, 0.9995, 0.9999];
-    let (body, last) =
-        (even.clone().filter(|share| *share < 1.0), even.filter(|share| *share >= 1.0));
-    body.chain(tail).chain(last)
 }
 
 /// Those with the longest waits, and one for the others, if there are others.
@@ -139,15 +133,6 @@ fn longest(waiters: Vec<Waiter>) -> Vec<Waiter> {
     let others = others.into_iter().chain(rest).reduce(Waiter::merged);
     waiters.extend(others.map(|others| Waiter { name: OTHERS.to_owned(), ..others }));
     waiters
-}
-
-fn jain<'a>(waiters: impl Iterator<Item = &'a Waiter>) -> Option<f64> {
-    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    for waiter in waiters {
-        let bytes = waiter.bytes as f64;
-        (n, sum, squares) = (n + 1.0, sum + bytes, squares + bytes * bytes);
-    }
-    (squares > 0.0).then(|| sum * sum / (n * squares))
 }
 
 impl Waiter {

@@ -18,7 +18,8 @@ pub fn junit(plan: &Plan, verdict: &Verdict) -> io::Result<Vec<u8>> {
         let of_class = |judged: &&Judged| judged.verdict == class;
         verdict.expectations.iter().filter(of_class).count()
     };
-    let guards = usize::from(verdict.ended.is_some() || !verdict.breaches.is_empty());
+    let cut_short = verdict.ended.is_some() || plan.judges_nothing();
+    let guards = usize::from(cut_short || !verdict.breaches.is_empty());
     let seed = plan.seed.to_string();
     writer
         .create_element("testsuite")
@@ -67,19 +68,20 @@ fn expectation(writer: &mut Writer<Vec<u8>>, plan: &Plan, judged: &Judged) -> io
     )
 }
 
-/// The guards as one case: whether the run went to its end, and the machine did what was asked.
+/// The guards as one case: whether anything was judged, the run went to its end, and the machine did what was asked.
 fn machine(writer: &mut Writer<Vec<u8>>, plan: &Plan, verdict: &Verdict) -> io::Result<()> {
     let breaches = verdict.breaches.iter();
     let breaches = breaches.map(|breach| format!("{}: {}", breach.arm, breach.message));
     let ended = verdict.ended.iter();
     let ended = ended.map(|ended| format!("{} of {}: {}", ended.by, ended.arm, ended.that));
-    let said = ended.chain(breaches).collect::<Vec<_>>().join("; ");
+    let nothing = plan.judges_nothing().then(|| format!("judged {}", plan.judges()));
+    let said = nothing.into_iter().chain(ended).chain(breaches).collect::<Vec<_>>().join("; ");
     let wrong = (!said.is_empty()).then_some(("error", said.as_str()));
     case(
         writer,
         (&plan.name, "guards"),
         wrong,
-        "the run went to its end, and the machine did what was asked",
+        "something was judged, the run went to its end, and the machine did what was asked",
     )
 }
 

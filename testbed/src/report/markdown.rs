@@ -18,6 +18,9 @@ pub fn markdown(plan: &Plan, verdict: &Verdict) -> String {
         out.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
     }
     verdict.expectations.iter().for_each(|judged| row(&mut out, judged));
+    if plan.expect.len() < plan.resolved.expect.len() {
+        let _ = writeln!(out, "\nJudged: {}.", plan.judges());
+    }
     for breach in &verdict.breaches {
         let _ = writeln!(out, "\n- guard, {}: {}", cell(&breach.arm), cell(&breach.message));
     }

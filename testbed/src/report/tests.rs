@@ -3,8 +3,9 @@
 use super::{junit, markdown};
 use crate::experiment::plan::Plan;
 use crate::experiment::{Overrides, load};
-use crate::verdict::judge;
+use crate::verdict::{Class, judge};
 use crate::watch::store::Store;
+use std::path::Path;
 use testbed_core::time::{Nanos, Time};
 
 /// A window of 8 from 2 s on, in a run of 4 s.
@@ -49,6 +50,39 @@ virtual, seed 1
 | pass | high | a | whole run | `eventually controller.window > 5 for 2s` | true for 2s at a time, false for 2s in all, expected eventually for 2s | 0 |
 ";
     assert_eq!(said, expected);
+}
+
+#[test]
+fn a_run_that_judges_nothing_of_what_is_expected_says_so_and_is_inconclusive() {
+    let text = "version: 1\nname: r\narms: { a: { controller: { fixed: { limit: 8 } } } }\n\
+                backend: { servers: 1, service: { constant: 1ms } }\n\
+                load: { closed: { clients: 1 } }\nphases: [ { name: p, for: 4s } ]\n";
+    let expect = |modes: &[&str]| {
+        let one = |(n, mode): (usize, &&str)| {
+            format!("- {{ id: e{n}, mode: {mode}, that: 'max(controller.window) < 9' }}\n")
+        };
+        let all: String = modes.iter().enumerate().map(one).collect();
+        let text = if all.is_empty() { text.to_owned() } else { format!("{text}expect:\n{all}") };
+        load("r", &text, &Overrides::default()).unwrap()
+    };
+    for (modes, class, said) in [
+        (&[][..], Class::Pass, None),
+        (&["virtual"], Class::Pass, None),
+        (&["virtual", "live"], Class::Pass, Some("1 of 2")),
+        (&["live", "live"], Class::Inconclusive, Some("0 of 2")),
+    ] {
+        let plan = expect(modes);
+        let verdict = judge(&plan, &store());
+        assert_eq!(verdict.class, class, "{modes:?}");
+        let text = super::text(&plan, &verdict, Path::new("runs/1"));
+        let line = said.map(|count| {
+            format!("judged        {count} expectations; the others are for another mode\n")
+        });
+        assert_eq!(text.contains("judged  "), line.is_some(), "{text}");
+        assert!(text.contains(&line.unwrap_or_default()), "{text}");
+        let xml = String::from_utf8(junit(&plan, &verdict).unwrap()).unwrap();
+        assert_eq!(xml.contains("<error message=\"judged 0 of"), class != Class::Pass, "{xml}");
+    }
 }
 
 #[test]

@@ -89,10 +89,10 @@ impl Summary {
         let expectations: Vec<_> =
             first.iter().map(|judged| over(plan, judged, verdicts)).collect();
         let of_expectations = expectations.iter().map(|over| over.verdict);
-        // A breach, a gate or an abort is about the run, whatever its expectations say.
+        // A breach, a gate or an abort is about the run, whatever its expectations say; without any it says nothing.
         let of_runs = verdicts.iter().map(|(_, verdict)| match verdict.ended.as_ref() {
             Some(ended) => ended.verdict,
-            None if !verdict.breaches.is_empty() => Class::Inconclusive,
+            None if !verdict.breaches.is_empty() || plan.judges_nothing() => Class::Inconclusive,
             None => Class::Pass,
         });
         let class = of_expectations.chain(of_runs).max().unwrap_or(Class::Pass);

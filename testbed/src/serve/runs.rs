@@ -119,6 +119,7 @@ impl Runs {
         let mut prepared = Prepared::new(&plan, text, made, &self.how.out)?;
         let run = Run::new(experiment, &plan, &prepared.run_dir, &self.metrics);
         let prometheus = Prometheus::new(&labels(&plan));
+        prepared.tell(run.history.clone());
         let traces = prepared.trace(&plan, self.how.traces.as_ref(), &prometheus);
         let traces = traces.map_err(RunError::from)?;
         let (registry, exemplars) = (prometheus.registry(), prometheus.exemplars());
@@ -177,7 +178,7 @@ impl Runs {
         prepared: &Prepared,
         (prometheus, mut traces): (Prometheus, Traces),
     ) {
-        let tap = Tap::new(run.history.clone());
+        let tap = Tap::new(run.history.clone(), &labels(plan).arms);
         let ran = catch_unwind(AssertUnwindSafe(|| {
             execute(plan, prepared, (prometheus, tap, &mut traces), run.interrupt.clone())
         }));

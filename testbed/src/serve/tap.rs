@@ -3,6 +3,8 @@
 use super::history::History;
 use super::waiting::WaitingArms;
 use super::wire::{Kind, Message};
+use crate::watch::prometheus::ArmLabel;
+use crate::watch::regime::{Regime, Regimes};
 use crate::watch::view::Unseen;
 use testbed_clock::LiveClock;
 use testbed_core::event::Event;
@@ -21,6 +23,8 @@ pub(crate) struct Tap {
     unseen: Unseen,
     history: History,
     waiting: WaitingArms,
+    regimes: Regimes,
+    arms: Vec<ArmRegime>,
     /// Whether an arm has a limiter, so that somebody may wait.
     downloads: bool,
     clock: LiveClock,
@@ -28,9 +32,17 @@ pub(crate) struct Tap {
     waiting_throttle: Throttle,
 }
 
+/// The regime of one arm, which is sampled as its numbers are: in virtual time it may change thousands of times a second.
+#[derive(Debug)]
+struct ArmRegime {
+    name: String,
+    regime: Regime,
+    told: Regime,
+}
+
 /// Lets one thing pass at a time.
 #[derive(Debug)]
-struct Throttle {
+pub(super) struct Throttle {
     /// Between two that pass.
     every: Nanos,
     /// From when on the next may pass.
@@ -38,14 +50,31 @@ struct Throttle {
 }
 
 impl Tap {
-    pub(crate) fn new(history: History) -> Self {
+    /// Of a run of these arms, in file order.
+    pub(crate) fn new(history: History, arms: &[ArmLabel]) -> Self {
         let info = history.info();
+        let regimes = Regimes::new(arms);
         let unseen = Unseen::new(&info.labels(), info.length());
         let waiting = WaitingArms::new(info.arms.keys().cloned());
         let downloads = info.arms.values().any(|kind| *kind == Kind::Downloads);
         let (throttle, waiting_throttle) = (Throttle::new(EVERY), Throttle::new(WAITING_EVERY));
         let clock = LiveClock::start();
-        Self { unseen, history, waiting, downloads, clock, throttle, waiting_throttle }
+        let healthy = |arm: &ArmLabel| {
+            let (regime, told) = (Regime::default(), Regime::default());
+            ArmRegime { name: arm.name.clone(), regime, told }
+        };
+        let arms = arms.iter().map(healthy).collect();
+        Self {
+            unseen,
+            history,
+            waiting,
+            regimes,
+            arms,
+            downloads,
+            clock,
+            throttle,
+            waiting_throttle,
+        }
     }
 
     fn tick(&mut self, now: Time) {
@@ -59,18 +88,23 @@ impl Tap {
         }
     }
 
-    fn sample(&self, now: Time) {
+    fn sample(&mut self, now: Time) {
         let (t_ns, arms) = (now.as_nanos(), self.unseen.snapshot());
         self.history.tell(&Message::States { t_ns, arms });
+        for arm in self.arms.iter_mut().filter(|arm| arm.regime != arm.told) {
+            arm.told = arm.regime;
+            let (arm, regime) = (arm.name.clone(), arm.regime.name().to_owned());
+            self.history.tell(&Message::Regime { t_ns, arm, regime });
+        }
     }
 }
 
 impl Throttle {
-    const fn new(every: Nanos) -> Self {
+    pub(super) const fn new(every: Nanos) -> Self {
         Self { every, due: Time::ZERO }
     }
 
-    fn lets(&mut self, wall: Time) -> bool {
+    pub(super) fn lets(&mut self, wall: Time) -> bool {
         if wall < self.due {
             return false;
         }
@@ -86,6 +120,9 @@ impl Observer for Tap {
         self.unseen.on_event(now, event);
         self.waiting.on_event(event);
         let t_ns = now.as_nanos();
+        for (arm, regime) in self.regimes.follow(now, event) {
+            self.arms[arm.index()].regime = regime;
+        }
         match *event {
             Event::Phase { name, .. } => {
                 self.history.tell(&Message::Phase { t_ns, phase: name.to_owned() });

@@ -1,6 +1,7 @@
 //! What server and client tell each other, as JSON.
 
 use crate::experiment::file::Mode;
+use crate::verdict::standing::Standing;
 use crate::watch::prometheus::{ArmKind, ArmLabel};
 use crate::watch::view::Snapshot;
 use indexmap::IndexMap;
@@ -121,6 +122,30 @@ pub enum Message {
         /// The oldest waits of each arm, by its name.
         arms: IndexMap<String, Vec<Oldest>>,
     },
+    /// The regime of an arm is another than was told.
+    Regime {
+        /// Run time in nanoseconds.
+        t_ns: u64,
+        /// The arm's name.
+        arm: String,
+        /// The regime's name.
+        regime: String,
+    },
+    /// How expectations stand.
+    Standing {
+        /// Run time in nanoseconds.
+        t_ns: u64,
+        /// Those that stand otherwise than was told, each with its place in the file, arm by arm.
+        expectations: Vec<(usize, Standing)>,
+    },
+    /// How long requests have waited for admission.
+    AdmissionWaits {
+        /// Run time in nanoseconds.
+        t_ns: u64,
+        /// Of each arm with a controller, pairs of a share of all requests so far, 0 to 1, and the seconds that they did
+        /// not exceed.
+        arms: IndexMap<String, Vec<(f64, f64)>>,
+    },
     /// The reader was too slow: what it has not read is forgotten.
     Dropped,
     /// The run is over.
@@ -191,7 +216,11 @@ impl RunInfo {
                     self.faults.push(fault.clone());
                 }
             }
-            Message::States { t_ns, .. } | Message::Waiting { t_ns, .. } => self.t_ns = *t_ns,
+            Message::States { t_ns, .. }
+            | Message::Waiting { t_ns, .. }
+            | Message::Regime { t_ns, .. }
+            | Message::Standing { t_ns, .. }
+            | Message::AdmissionWaits { t_ns, .. } => self.t_ns = *t_ns,
             Message::End(end) => {
                 self.state = end.state;
                 self.verdict.clone_from(&end.verdict);
@@ -219,6 +248,9 @@ impl Message {
             Self::Fault { .. } => "fault",
             Self::States { .. } => "states",
             Self::Waiting { .. } => "waiting",
+            Self::Regime { .. } => "regime",
+            Self::Standing { .. } => "standing",
+            Self::AdmissionWaits { .. } => "admission_waits",
             Self::Dropped => "dropped",
             Self::End(_) => "end",
         }
@@ -260,6 +292,7 @@ pub(super) fn example() -> RunInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::standing::Stand;
 
     #[test]
     fn a_message_is_an_event_with_its_name_in_both_places() {
@@ -283,7 +316,29 @@ mod tests {
                 vec![Oldest { waiter: "task0/seg0".into(), age_ns: 4 }],
             )]),
         };
-        for message in [run, phase, fault, states, waiting, Message::Dropped, Message::End(end)] {
+        let regime = Message::Regime { t_ns: 4, arm: "a".into(), regime: "stall".into() };
+        let standing = Standing {
+            id: "low".into(),
+            arm: "a".into(),
+            phase: None,
+            that: "max(controller.window) < 5".into(),
+            stand: Stand::Holds,
+            text: "2, expected < 5".into(),
+        };
+        let expectations = vec![(3, standing)];
+        let standing = Message::Standing { t_ns: 5, expectations };
+        let arms = IndexMap::from([("a".to_owned(), vec![(0.0, 0.0), (1.0, 0.25)])]);
+        let waits = Message::AdmissionWaits { t_ns: 6, arms };
+        let told = [regime, standing, waits];
+        for message in told.into_iter().chain([
+            run,
+            phase,
+            fault,
+            states,
+            waiting,
+            Message::Dropped,
+            Message::End(end),
+        ]) {
             let frame = message.frame();
             let lines: Vec<_> = frame.lines().collect();
             let [name, data, ""] = lines[..] else { panic!("{frame}") };

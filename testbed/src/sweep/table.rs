@@ -13,26 +13,27 @@ const SHOWN: usize = 200;
 /// The points of a sweep, cell by cell.
 #[derive(Debug)]
 pub(super) struct Outcomes<'g> {
-    grid: &'g Grid,
-    cells: Vec<CellOutcome<'g>>,
+    pub(super) grid: &'g Grid,
+    pub(super) cells: Vec<CellOutcome<'g>>,
     /// The expectation that is predicted.
     predicted: Option<String>,
 }
 
+/// What one combination of values came to.
 #[derive(Debug)]
-struct CellOutcome<'g> {
-    cell: Cell<'g>,
+pub(super) struct CellOutcome<'g> {
+    pub(super) cell: Cell<'g>,
     /// One a seed.
-    points: Vec<Point>,
+    pub(super) points: Vec<Point>,
     /// Whether the predicted expectation is to hold here.
-    predicted: Option<bool>,
+    pub(super) predicted: Option<bool>,
 }
 
 /// How often an expectation held, of how many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    times: usize,
-    of: usize,
+pub(super) struct Held {
+    pub(super) times: usize,
+    pub(super) of: usize,
 }
 
 impl<'g> Outcomes<'g> {
@@ -69,7 +70,7 @@ impl<'g> Outcomes<'g> {
         }
     }
 
-    fn id(&self) -> Option<&str> {
+    pub(super) fn id(&self) -> Option<&str> {
         self.predicted.as_deref()
     }
 
@@ -91,7 +92,7 @@ impl<'g> Outcomes<'g> {
         text
     }
 
-    fn place(&self, cell: &CellOutcome<'_>) -> String {
+    pub(super) fn place(&self, cell: &CellOutcome<'_>) -> String {
         let axes = self.grid.names().zip(cell.cell.labels());
         axes.map(|(name, label)| format!("{name}={label}")).collect::<Vec<_>>().join(" ")
     }
@@ -189,20 +190,20 @@ impl<'g> Outcomes<'g> {
 
 impl CellOutcome<'_> {
     /// The expectations of the file, each with how often it held.
-    fn rows(&self) -> impl Iterator<Item = (&Row, Held)> + Clone {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&Row, Held)> + Clone {
         let first = self.points.first().map_or(&[][..], |point| &point.expectations);
         first
             .iter()
             .map(|row| (row, self.held(|other| (&other.id, &other.arm) == (&row.id, &row.arm))))
     }
 
-    fn held(&self, which: impl Fn(&Row) -> bool) -> Held {
+    pub(super) fn held(&self, which: impl Fn(&Row) -> bool) -> Held {
         let rows =
             || self.points.iter().flat_map(|point| &point.expectations).filter(|row| which(row));
         Held { times: rows().filter(|row| row.verdict == "pass").count(), of: rows().count() }
     }
 
-    fn agrees(&self, id: &str) -> bool {
+    pub(super) fn agrees(&self, id: &str) -> bool {
         let Held { times, of } = self.held(|row| row.id == id);
         self.predicted == Some(true) && times == of || self.predicted == Some(false) && times == 0
     }
@@ -222,7 +223,8 @@ impl CellOutcome<'_> {
         let rows = || self.points.iter().flat_map(|point| &point.expectations);
         let is =
             |class: &str| rows().any(|row| row.verdict == class && Some(&*row.id) != predicted);
-        if self.points.iter().any(|point| !point.breaches.is_empty()) {
+        let nothing = |point: &Point| point.expectations.is_empty() && point.verdict != "pass";
+        if self.points.iter().any(|point| !point.breaches.is_empty() || nothing(point)) {
             return "inconclusive";
         }
         if disagrees || is("fail") {
@@ -232,7 +234,7 @@ impl CellOutcome<'_> {
     }
 
     /// The numbers that were observed, over the seeds.
-    fn range(&self, id: &str, arm: &str) -> String {
+    pub(super) fn range(&self, id: &str, arm: &str) -> String {
         let rows = self.points.iter().flat_map(|point| &point.expectations);
         let seen = || {
             rows.clone().filter(|row| row.id == id && row.arm == arm).filter_map(|row| row.observed)

@@ -10,7 +10,7 @@ mod watch;
 pub use expression::{Range, Unknown, value};
 pub use fit::Fit;
 pub use line::{Piece, clip};
-pub(super) use waiters::jain;
+pub(crate) use waiters::jain;
 pub use watch::{Watched, watch};
 
 use super::grammar::{Aggregate, FIFO_WAIT, Measure, WAIT};
@@ -111,7 +111,7 @@ pub fn evaluate(evidence: &Evidence<'_>, scope: Scope, measure: &Measure) -> Obs
         Measure::OverFifo(aggregate) => of(*aggregate, WAIT)
             .zip(of(*aggregate, FIFO_WAIT))
             .map_or(Observed::Nothing, |(wait, fifo)| ratio(wait, fifo)),
-        Measure::Jain => jain(&arm.waiters(scope.phase)).into(),
+        Measure::Jain => jain(arm.waiters(scope.phase).iter().map(|waiter| waiter.granted)).into(),
         Measure::ZeroProgress { rounds } => {
             waiters::zero_progress(&arm.waiters(scope.phase), *rounds).into()
         }

@@ -303,6 +303,14 @@ impl Claim {
         let numbers = self.limit.expressions().into_iter().all(|limit| limit.number().is_some());
         numbers.then_some(measure)
     }
+
+    /// How it compares to its limit; `None` for one that is to be `within`.
+    pub const fn comparison(&self) -> Option<Comparison> {
+        match self.limit {
+            Limit::Compare(comparison, _) => Some(comparison),
+            Limit::Within { .. } => None,
+        }
+    }
 }
 
 impl Limit {

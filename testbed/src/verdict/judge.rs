@@ -46,14 +46,13 @@ impl<'a> Judge<'a> {
     /// Judges a sentence: the best of its alternatives, each of them as good as the worst of its clauses. What is
     /// told is the clause on which it hung.
     pub fn judge(&self, scope: Scope, sentence: &Sentence) -> Finding {
-        let worst = |clauses: &Vec<Clause>| {
-            let findings = clauses.iter().map(|clause| self.clause(scope, clause));
-            findings.reduce(|worst, next| if next.class > worst.class { next } else { worst })
-        };
-        let alternatives = sentence.alternatives.iter().filter_map(worst);
-        alternatives
-            .reduce(|best, next| if next.class < best.class { next } else { best })
-            .expect("a sentence has a clause")
+        hung_on(self.findings(scope, sentence))
+    }
+
+    /// What became of each clause of each alternative.
+    pub(super) fn findings(&self, scope: Scope, sentence: &Sentence) -> Vec<Vec<Finding>> {
+        let of = |clauses: &Vec<Clause>| clauses.iter().map(|c| self.clause(scope, c)).collect();
+        sentence.alternatives.iter().map(of).collect()
     }
 
     fn clause(&self, scope: Scope, clause: &Clause) -> Finding {
@@ -96,6 +95,19 @@ impl<'a> Judge<'a> {
             text,
         }
     }
+}
+
+/// The clause on which a sentence hung, of those of all its alternatives.
+pub(super) fn hung_on(findings: Vec<Vec<Finding>>) -> Finding {
+    let worst = |clauses: Vec<Finding>| {
+        clauses
+            .into_iter()
+            .reduce(|worst, next| if next.class > worst.class { next } else { worst })
+    };
+    let alternatives = findings.into_iter().filter_map(worst);
+    alternatives
+        .reduce(|best, next| if next.class < best.class { next } else { best })
+        .expect("a sentence has a clause")
 }
 
 /// The seconds that count, and how far they are within the limit.

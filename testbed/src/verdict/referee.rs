@@ -70,6 +70,11 @@ impl<'p, W: Write> Referee<'p, W> {
         }
     }
 
+    /// What was recorded so far.
+    pub const fn store(&self) -> &Store {
+        self.recorder.store()
+    }
+
     /// What was recorded, and why the run ended if it did not by itself.
     ///
     /// # Errors

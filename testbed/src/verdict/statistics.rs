@@ -2,7 +2,7 @@
 
 use super::evaluate::jain;
 use crate::seeds::Spread;
-use crate::watch::store::{Distribution, WaiterShare};
+use crate::watch::store::Distribution;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use testbed_core::time::Nanos;
@@ -44,8 +44,7 @@ fn percentiles_are_theirs_rounded_up_to_three_digits() {
 #[test]
 fn jains_index_is_theirs() {
     for row in rows() {
-        let share = |granted: &u64| WaiterShare { granted: *granted, ..WaiterShare::default() };
-        let ours = jain(&row.sample.iter().map(share).collect::<Vec<_>>()).unwrap();
+        let ours = jain(row.sample.iter().copied()).unwrap();
         assert!(close(ours, row.jain), "{ours}, {}", row.jain);
     }
 }

@@ -57,7 +57,7 @@ impl Regime {
 
 /// Follows all arms and says in which regime each is. At the beginning every arm is healthy.
 #[derive(Debug)]
-pub(super) struct Regimes {
+pub(crate) struct Regimes {
     arms: Vec<(ArmWatch, Regime)>,
 }
 
@@ -68,13 +68,13 @@ enum ArmWatch {
 }
 
 impl Regimes {
-    pub(super) fn new(arms: &[ArmLabel]) -> Self {
+    pub(crate) fn new(arms: &[ArmLabel]) -> Self {
         let arm = |label: &ArmLabel| (ArmWatch::new(label), Regime::default());
         Self { arms: arms.iter().map(arm).collect() }
     }
 
     /// Takes in an event; at a sampling instant, the arms whose regime is another now.
-    pub(super) fn follow(&mut self, now: Time, event: &Event<'_>) -> Vec<(Arm, Regime)> {
+    pub(crate) fn follow(&mut self, now: Time, event: &Event<'_>) -> Vec<(Arm, Regime)> {
         match *event {
             Event::Arrived { arm, .. }
             | Event::Rejected { arm, .. }

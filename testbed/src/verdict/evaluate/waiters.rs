@@ -4,12 +4,12 @@ use crate::watch::store::WaiterShare;
 
 /// How evenly bytes were granted: `(sum x)^2 / (n sum x^2)` (Jain, Chiu and Hawe, DEC-TR-301,
 /// 1984). `None` if none were.
-pub(in crate::verdict) fn jain(waiters: &[WaiterShare]) -> Option<f64> {
-    let count = waiters.len() as f64;
-    let granted = || waiters.iter().map(|waiter| waiter.granted as f64);
-    let mean = granted().sum::<f64>() / count;
+pub(crate) fn jain(granted: impl Iterator<Item = u64> + Clone) -> Option<f64> {
+    let count = granted.clone().count() as f64;
+    let granted = granted.map(|bytes| bytes as f64);
+    let mean = granted.clone().sum::<f64>() / count;
     // The same in shares of the mean: they are 1 without rounding if all got the same.
-    let squares: f64 = granted().map(|bytes| (bytes / mean).powi(2)).sum();
+    let squares: f64 = granted.map(|bytes| (bytes / mean).powi(2)).sum();
     (mean > 0.0).then(|| count / squares)
 }
 
@@ -23,11 +23,6 @@ pub(super) fn zero_progress(waiters: &[WaiterShare], rounds: f64) -> Option<f64>
 mod tests {
     use super::*;
 
-    fn granted(bytes: &[u64]) -> Vec<WaiterShare> {
-        let share = |granted: &u64| WaiterShare { granted: *granted, ..WaiterShare::default() };
-        bytes.iter().map(share).collect()
-    }
-
     #[test]
     fn jains_index_is_1_for_equal_shares_and_1_over_n_for_one_who_gets_all() {
         for (bytes, index) in [
@@ -40,7 +35,7 @@ mod tests {
             (&[0, 0], None),
             (&[], None),
         ] {
-            assert_eq!(jain(&granted(bytes)), index, "{bytes:?}");
+            assert_eq!(jain(bytes.iter().copied()), index, "{bytes:?}");
         }
     }
 

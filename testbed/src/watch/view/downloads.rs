@@ -16,6 +16,8 @@ pub(super) struct DownloadBoard {
     /// How long the oldest of them had waited at the last tick.
     pub(super) oldest: Nanos,
     pub(super) tasks_done: u64,
+    /// Bytes granted so far.
+    pub(super) granted_bytes: u64,
     /// MiB granted a second, at the last tick.
     pub(super) mib_per_s: f64,
     /// The same at each tick.
@@ -30,6 +32,7 @@ impl DownloadBoard {
             waiting: 0,
             oldest: Nanos::ZERO,
             tasks_done: 0,
+            granted_bytes: 0,
             mib_per_s: 0.0,
             throughputs: Sparkline::new(),
             granted: Rate::new(),
@@ -47,6 +50,7 @@ impl DownloadBoard {
         self.under_way.end(wait);
         if end == WaitEnd::Granted {
             self.granted.add(wait.cost);
+            self.granted_bytes += wait.cost;
         }
     }
 
@@ -94,6 +98,7 @@ mod tests {
             assert_eq!(board.oldest, Nanos::from_millis(oldest_ms), "waiter {id}");
             assert_eq!(board.mib_per_s, throughput, "waiter {id}");
         }
+        assert_eq!(board.granted_bytes, 2 << 20);
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub enum ArmSnapshot {
         oldest_ns: u64,
         /// MiB granted a second, over the last second of run time.
         mib_per_s: f64,
+        /// Bytes granted so far.
+        #[serde(default)]
+        granted_bytes: u64,
         /// Downloads of which all segments are done.
         tasks_done: u64,
     },
@@ -76,6 +79,7 @@ impl ArmBoard {
                 waiting: downloads.waiting,
                 oldest_ns: downloads.oldest.get(),
                 mib_per_s: downloads.mib_per_s,
+                granted_bytes: downloads.granted_bytes,
                 tasks_done: downloads.tasks_done,
             },
         }
@@ -102,10 +106,11 @@ impl ArmBoard {
             }
             (
                 WorkBoard::Downloads(downloads),
-                ArmSnapshot::Downloads { waiting, oldest_ns, mib_per_s, tasks_done },
+                ArmSnapshot::Downloads { waiting, oldest_ns, mib_per_s, granted_bytes, tasks_done },
             ) => {
                 (downloads.waiting, downloads.oldest) = (waiting, Nanos::new(oldest_ns));
                 (downloads.mib_per_s, downloads.tasks_done) = (mib_per_s, tasks_done);
+                downloads.granted_bytes = granted_bytes;
                 downloads.throughputs.push(mib_per_s);
             }
             // Of another kind: not the arm that this board was made for.
@@ -150,7 +155,7 @@ mod tests {
         let text = serde_json::to_string(&board.snapshot()).unwrap();
         assert_eq!(
             text,
-            r#"{"double":{"window":11.5,"limit":11,"gradient":0.7,"in_flight":0,"waiting":0,"goodput_per_s":0.0,"latency_s":null},"naive":{"waiting":3,"oldest_ns":2000000000,"mib_per_s":0.0,"tasks_done":0}}"#
+            r#"{"double":{"window":11.5,"limit":11,"gradient":0.7,"in_flight":0,"waiting":0,"goodput_per_s":0.0,"latency_s":null},"naive":{"waiting":3,"oldest_ns":2000000000,"mib_per_s":0.0,"granted_bytes":0,"tasks_done":0}}"#
         );
         elsewhere.show(at(3), &serde_json::from_str(&text).unwrap());
         assert_eq!(elsewhere.snapshot(), board.snapshot());

@@ -1,0 +1,134 @@
+//! Looks at what a run has recorded so far, and tells its history how expectations stand and how long requests waited.
+//!
+//! It looks on the run's own thread, between two events, so it takes little of its time: at a sampling instant one slice at
+//! most, then nothing for a hundred times as long as that took. Whatever takes too long once is left to the end.
+
+use super::history::History;
+use super::wire::Message;
+use crate::experiment::plan::{Expectation, Plan};
+use crate::verdict::evaluate::Evidence;
+use crate::verdict::judge::Judge;
+use crate::verdict::referee::Referee;
+use crate::verdict::standing::{Stand, Standing};
+use crate::watch::admission;
+use std::collections::BTreeMap;
+use std::io::Write;
+use testbed_clock::LiveClock;
+use testbed_core::event::Event;
+use testbed_core::observe::Observer;
+use testbed_core::time::{Nanos, Time};
+
+/// What is told at least so far apart, in wall time: people read it.
+const EVERY: Nanos = Nanos::from_secs(1);
+/// Wall time after which a look goes on at a later sampling instant: a tenth of what the guards let a load be late.
+const SLICE: Nanos = Nanos::from_millis(1);
+/// Wall time of one expectation that is too long to ask again: the load would be late by that much each time.
+const TOO_LONG: Nanos = Nanos::from_millis(5);
+/// Looks take at most one part in so many of the run's time.
+const PATIENCE: u64 = 100;
+
+/// A referee, and who looks over its shoulder if somebody may watch.
+pub(crate) struct Onlooker<'p, W: Write> {
+    /// Whom it looks at.
+    referee: Referee<'p, W>,
+    look: Option<Look<'p>>,
+}
+
+/// How far a look has come.
+struct Look<'p> {
+    plan: &'p Plan,
+    arms: Vec<String>,
+    history: History,
+    clock: LiveClock,
+    /// Each expectation of each arm.
+    rows: Vec<(&'p Expectation, usize, Standing)>,
+    /// The row that comes next.
+    next: usize,
+    /// Those that stand otherwise than was told.
+    news: BTreeMap<usize, Standing>,
+    /// From when on it may look again.
+    due: Time,
+    /// From when on the next round may begin.
+    round_due: Time,
+}
+
+impl<'p, W: Write> Onlooker<'p, W> {
+    /// Looks at `referee` on behalf of those who read `history`, if there is one.
+    pub(crate) fn new(plan: &'p Plan, referee: Referee<'p, W>, history: Option<History>) -> Self {
+        Self { referee, look: history.map(|history| Look::new(plan, history)) }
+    }
+
+    /// Whom it has looked at.
+    pub(crate) fn into_referee(self) -> Referee<'p, W> {
+        self.referee
+    }
+}
+
+impl<W: Write> Observer for Onlooker<'_, W> {
+    fn on_event(&mut self, now: Time, event: &Event<'_>) {
+        self.referee.on_event(now, event);
+        if let (Some(look), Event::Tick) = (&mut self.look, event) {
+            look.tick(now, &self.referee);
+        }
+    }
+}
+
+impl<'p> Look<'p> {
+    fn new(plan: &'p Plan, history: History) -> Self {
+        let of = |expectation: &'p Expectation| {
+            let row = move |&arm: &usize| (expectation, arm, Standing::new(plan, expectation, arm));
+            expectation.arms.iter().map(row)
+        };
+        let rows: Vec<_> = plan.expect.iter().flat_map(of).collect();
+        let news = rows.iter().map(|(_, _, standing)| standing.clone()).enumerate().collect();
+        let (clock, arms) = (LiveClock::start(), plan.arm_names());
+        let (due, round_due) = (Time::ZERO, Time::ZERO);
+        Self { plan, arms, history, clock, rows, next: 0, news, due, round_due }
+    }
+
+    fn tick<W: Write>(&mut self, now: Time, referee: &Referee<'_, W>) {
+        let begin = self.clock.now();
+        if begin < self.due || self.next == 0 && begin < self.round_due {
+            return;
+        }
+        let slice_end = begin.after(SLICE);
+        let judge = Judge::new(self.plan, Evidence::new(self.plan, referee.store()));
+        while self.next < self.rows.len() && self.clock.now() < slice_end {
+            self.row(&judge, referee);
+        }
+        if self.next == self.rows.len() && self.clock.now() < slice_end {
+            self.round(now, referee);
+            self.round_due = begin.after(EVERY);
+        }
+        let end = self.clock.now();
+        self.due = end.after(Nanos::new(end.since(begin).get().saturating_mul(PATIENCE)));
+    }
+
+    fn row<W: Write>(&mut self, judge: &Judge<'_>, referee: &Referee<'_, W>) {
+        let (expectation, arm, standing) = &mut self.rows[self.next];
+        let index = self.next;
+        self.next += 1;
+        let (before, begin) = (standing.clone(), self.clock.now());
+        standing.look(judge, referee.store(), expectation, *arm);
+        if self.clock.now().since(begin) > TOO_LONG && !standing.is_settled() {
+            (standing.stand, standing.text) = (Stand::AtEnd, String::new());
+        }
+        if *standing != before {
+            self.news.insert(index, standing.clone());
+        }
+    }
+
+    /// All rows have been looked at.
+    fn round<W: Write>(&mut self, now: Time, referee: &Referee<'_, W>) {
+        self.next = 0;
+        let t_ns = now.as_nanos();
+        if !self.news.is_empty() {
+            let expectations = std::mem::take(&mut self.news).into_iter().collect();
+            self.history.tell(&Message::Standing { t_ns, expectations });
+        }
+        let arms = admission::so_far(referee.store(), &self.arms);
+        if !arms.is_empty() {
+            self.history.tell(&Message::AdmissionWaits { t_ns, arms });
+        }
+    }
+}
