@@ -16,6 +16,7 @@ pub mod law;
 pub mod list;
 pub mod overview;
 pub mod page;
+pub mod program;
 pub mod proxy_command;
 pub mod publish;
 pub mod remote;
