@@ -9,8 +9,11 @@
 pub mod backend;
 pub mod cli;
 pub mod client;
+mod columns;
+pub mod counts;
 pub mod drive;
 pub mod experiment;
+pub mod headline;
 pub mod init;
 pub mod law;
 pub mod list;
