@@ -7,9 +7,11 @@
 //! command line and for [`serve`], whose runs [`remote`] starts from elsewhere.
 
 pub mod backend;
+pub mod both;
 pub mod cli;
 pub mod client;
 mod columns;
+pub mod compare;
 pub mod counts;
 pub mod drive;
 pub mod experiment;
