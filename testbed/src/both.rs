@@ -4,7 +4,7 @@
 mod distance;
 mod show;
 
-pub use distance::{Apart, Distance, Phase, Side};
+pub use distance::{Apart, Distance, PhaseWindow, Quantiles};
 
 use crate::drive::interrupt::Interrupt;
 use crate::experiment::plan::Plan;
@@ -93,7 +93,7 @@ impl FinishedBoth {
     /// The exit code of the process: that of the worse verdict.
     pub fn exit_code(&self) -> u8 {
         let last = self.live.as_ref().unwrap_or(&self.simulated);
-        self.class().map_or(last.exit_code(), Class::exit_code)
+        self.class().map_or_else(|| last.exit_code(), Class::exit_code)
     }
 
     /// The worse of both verdicts; none if one run was interrupted.

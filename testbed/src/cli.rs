@@ -75,7 +75,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 pass, 1 something broke, 2 bad command line, 3 invalid \
                         experiment file, 4 inconclusive, 99 an expectation failed, 130 or 143 \
-                        interrupted. With --server, they are those of the run there; 1 as well \
+                        interrupted; with --mode both, that of the worse verdict. With --server, they are those of the run there; 1 as well \
                         if the server cannot be reached or runs another experiment.")]
 pub struct RunArgs {
     /// The experiment file, or a run directory: the same arrivals, service times and faults again, with

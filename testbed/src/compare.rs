@@ -7,7 +7,7 @@ mod row;
 mod show;
 mod side;
 
-pub use row::{Interval, Numbers, Row, Ruling};
+pub use row::{Interval, Numbers, Row, Standing};
 pub use side::{Run, Side};
 
 use crate::run_dir::NoRun;
@@ -90,7 +90,7 @@ pub enum CompareError {
 /// What a comparison came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum Conclusion {
     /// Nothing is worse.
     NoRegression,
     /// A pair of runs cannot say, and nothing is worse in the others.
@@ -99,7 +99,7 @@ pub enum Outcome {
     Regression,
 }
 
-impl Outcome {
+impl Conclusion {
     /// What a process exits with.
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -123,7 +123,7 @@ impl Outcome {
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// What it came to.
-    pub outcome: Outcome,
+    pub conclusion: Conclusion,
     /// Where the runs of A and of B are.
     pub sides: [PathBuf; 2],
     /// The seeds that both have and that can say something.
@@ -144,15 +144,15 @@ pub struct Comparison {
 pub fn compare(a: &Side, b: &Side, tolerance: f64) -> Result<Comparison, CompareError> {
     let pairs = Pairs::new(a, b)?;
     let rows = row::rows(&pairs, tolerance);
-    let worse = pairs.ended_worse() || rows.iter().any(|row| row.ruling == Ruling::Worse);
-    let outcome = match (worse, pairs.unusable()) {
-        (true, _) => Outcome::Regression,
-        (false, true) => Outcome::Inconclusive,
-        (false, false) => Outcome::NoRegression,
+    let worse = pairs.ended_worse() || rows.iter().any(|row| row.standing == Standing::Worse);
+    let conclusion = match (worse, pairs.unusable()) {
+        (true, _) => Conclusion::Regression,
+        (false, true) => Conclusion::Inconclusive,
+        (false, false) => Conclusion::NoRegression,
     };
     let sides = [a, b].map(|side| side.path.clone());
     let (seeds, notes) = (pairs.seeds(), pairs.notes());
-    Ok(Comparison { outcome, sides, seeds, tolerance, rows, notes })
+    Ok(Comparison { conclusion, sides, seeds, tolerance, rows, notes })
 }
 
 impl Comparison {

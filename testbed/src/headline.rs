@@ -188,7 +188,7 @@ name: both
 arms:
   calls: { controller: { fixed: { limit: 4 } } }
   downloads: { limiter: { fifo: { levels: { global: { rate: 1MiB/s } } } } }
-backend: { servers: 1, service: { constant: 0s } }
+backend: { servers: 1, service: { constant: 1ms } }
 load: { closed: { clients: 1 } }
 download: { tasks: 1, chunk: { fixed: 16KiB } }
 phases: [{ name: p, for: 1s }]

@@ -12,9 +12,9 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Distance {
     /// Waits and latencies, arm by arm.
-    pub spreads: Vec<Apart>,
+    pub distributions: Vec<Apart>,
     /// The windows of arms with a controller, phase by phase.
-    pub windows: Vec<Phase>,
+    pub windows: Vec<PhaseWindow>,
 }
 
 /// A distribution in both runs.
@@ -31,14 +31,14 @@ pub struct Apart {
     pub shift: Option<f64>,
     /// What it was in virtual time.
     #[serde(rename = "virtual")]
-    pub simulated: Side,
+    pub simulated: Quantiles,
     /// What it was live.
-    pub live: Side,
+    pub live: Quantiles,
 }
 
 /// A distribution in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Side {
+pub struct Quantiles {
     /// How many values there are.
     pub values: u64,
     /// The median in seconds; none without values.
@@ -49,7 +49,7 @@ pub struct Side {
 
 /// The median of a window over a phase, in requests; none where there was no window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Phase {
+pub struct PhaseWindow {
     /// The arm.
     pub arm: String,
     /// The phase.
@@ -69,15 +69,15 @@ impl Distance {
     /// If one did not leave what every judged run leaves.
     pub fn between(simulated: &Path, live: &Path) -> Result<Self, BothError> {
         Ok(Self {
-            spreads: apart(&spreads(simulated)?, &spreads(live)?),
+            distributions: apart(&distributions(simulated)?, &distributions(live)?),
             windows: windows(&numbers(simulated)?, &numbers(live)?),
         })
     }
 }
 
-type Spreads = BTreeMap<(String, String), Counts>;
+type Distributions = BTreeMap<(String, String), Counts>;
 
-fn spreads(run: &Path) -> Result<Spreads, BothError> {
+fn distributions(run: &Path) -> Result<Distributions, BothError> {
     const NAME: &str = "distributions.csv";
     counts::read(open(run, NAME)?)
         .map_err(|error| BothError::Unusable { path: run.join(NAME), why: error.to_string() })
@@ -90,7 +90,7 @@ fn numbers(run: &Path) -> Result<Vec<Number>, BothError> {
 }
 
 /// Every distribution that one of them has.
-fn apart(simulated: &Spreads, live: &Spreads) -> Vec<Apart> {
+fn apart(simulated: &Distributions, live: &Distributions) -> Vec<Apart> {
     let mut keys: Vec<_> = simulated.keys().chain(live.keys()).collect();
     keys.sort();
     keys.dedup();
@@ -102,28 +102,28 @@ fn apart(simulated: &Spreads, live: &Spreads) -> Vec<Apart> {
             series: key.1.clone(),
             distance: simulated.distance(live),
             shift: simulated.shift(live).map(|ns| ns / 1e9),
-            simulated: Side::of(simulated),
-            live: Side::of(live),
+            simulated: Quantiles::of(simulated),
+            live: Quantiles::of(live),
         }
     };
     keys.into_iter().map(of).collect()
 }
 
-impl Side {
+impl Quantiles {
     fn of(counts: &Counts) -> Self {
         let seconds = |percent| counts.percentile(percent).map(|ns| ns as f64 / 1e9);
         Self { values: counts.len(), p50: seconds(50.0), p99: seconds(99.0) }
     }
 }
 
-fn windows(simulated: &[Number], live: &[Number]) -> Vec<Phase> {
+fn windows(simulated: &[Number], live: &[Number]) -> Vec<PhaseWindow> {
     let of = |number: &Number| {
         let phase = number.phase.clone().filter(|_| number.name == WINDOW_MEDIAN)?;
         let same = |other: &&Number| {
             (&other.arm, &other.phase, &other.name) == (&number.arm, &number.phase, &number.name)
         };
         let live = live.iter().find(same).and_then(|other| other.value);
-        Some(Phase { arm: number.arm.clone(), phase, simulated: number.value, live })
+        Some(PhaseWindow { arm: number.arm.clone(), phase, simulated: number.value, live })
     };
     simulated.iter().filter_map(of).collect()
 }

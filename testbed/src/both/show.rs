@@ -1,13 +1,13 @@
 //! The distance between both runs as text and as Markdown.
 
-use super::{Apart, Distance, Phase, Side};
+use super::{Apart, Distance, PhaseWindow, Quantiles};
 use crate::columns::{aligned, markdown as table};
 use crate::verdict::grammar::in_unit;
 use testbed_core::vitals::Unit;
 
 pub(super) fn text(distance: &Distance) -> String {
-    let (spreads, windows) = (spreads(distance), windows(distance));
-    let mut out = aligned(&spreads);
+    let (distributions, windows) = (distributions(distance), windows(distance));
+    let mut out = aligned(&distributions);
     if windows.len() > 1 {
         out = format!("{out}\n{}", aligned(&windows));
     }
@@ -17,7 +17,7 @@ pub(super) fn text(distance: &Distance) -> String {
 pub(super) fn markdown(name: &str, verdicts: [(&str, &str); 2], distance: &Distance) -> String {
     let mut out = format!("# {name}, in virtual time and live\n\n");
     out.extend(verdicts.map(|(mode, verdict)| format!("- {mode}: {verdict}\n")));
-    out = format!("{out}\n{}", table(&spreads(distance)));
+    out = format!("{out}\n{}", table(&distributions(distance)));
     if distance.windows.is_empty() {
         return out;
     }
@@ -28,7 +28,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-fn spreads(distance: &Distance) -> Vec<Vec<String>> {
+fn distributions(distance: &Distance) -> Vec<Vec<String>> {
     let head = words([
         "arm",
         "series",
@@ -42,22 +42,22 @@ fn spreads(distance: &Distance) -> Vec<Vec<String>> {
         "live",
     ]);
     let row = |Apart { arm, series, distance, shift, simulated, live }: &Apart| {
-        let both = |of: fn(&Side) -> Option<f64>| [of(simulated), of(live)].map(seconds);
+        let both = |of: fn(&Quantiles) -> Option<f64>| [of(simulated), of(live)].map(seconds);
         let mut row = vec![arm.clone(), series.clone()];
-        row.push(distance.map_or("none".to_owned(), |distance| format!("{distance:.3}")));
+        row.push(distance.map_or_else(|| "none".to_owned(), |distance| format!("{distance:.3}")));
         row.push(seconds(*shift));
         row.extend([simulated.values, live.values].map(|values| values.to_string()));
         row.extend(both(|side| side.p50).into_iter().chain(both(|side| side.p99)));
         row
     };
-    std::iter::once(head).chain(distance.spreads.iter().map(row)).collect()
+    std::iter::once(head).chain(distance.distributions.iter().map(row)).collect()
 }
 
 fn windows(distance: &Distance) -> Vec<Vec<String>> {
     let head = words(["arm", "phase", "median window, virtual", "live"]);
-    let row = |Phase { arm, phase, simulated, live }: &Phase| {
+    let row = |PhaseWindow { arm, phase, simulated, live }: &PhaseWindow| {
         let shown = |window: Option<f64>| {
-            window.map_or("none".to_owned(), |window| in_unit(window, Unit::Requests))
+            window.map_or_else(|| "none".to_owned(), |window| in_unit(window, Unit::Requests))
         };
         vec![arm.clone(), phase.clone(), shown(*simulated), shown(*live)]
     };
@@ -65,5 +65,5 @@ fn windows(distance: &Distance) -> Vec<Vec<String>> {
 }
 
 fn seconds(value: Option<f64>) -> String {
-    value.map_or("none".to_owned(), |value| in_unit(value, Unit::Seconds))
+    value.map_or_else(|| "none".to_owned(), |value| in_unit(value, Unit::Seconds))
 }

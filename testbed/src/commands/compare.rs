@@ -26,7 +26,7 @@ pub(crate) fn compare_command(args: &CompareArgs) -> Result<u8, Failure> {
         (false, true) => compared.markdown(),
         (false, false) => compared.text(),
     })?;
-    Ok(compared.outcome.exit_code())
+    Ok(compared.conclusion.exit_code())
 }
 
 /// The runs in a directory, or those that come of a file; none if they were interrupted.
@@ -53,7 +53,8 @@ pub(crate) fn both_command(args: &RunArgs) -> Result<u8, Failure> {
         return Err(Failure(USAGE, message.to_owned()));
     }
     let of = |mode| {
-        let set = args.set.clone();
+        let mut set = args.set.clone();
+        set.push(("run.seeds".to_owned(), "1".to_owned()));
         Overrides { mode: Some(mode), seed: args.seed, set, ..Overrides::default() }
     };
     let (text, simulated) = load(&args.file, &of(Mode::Virtual))?;

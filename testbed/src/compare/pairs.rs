@@ -139,8 +139,9 @@ fn fields(a: &Flat, b: &Flat) -> Vec<String> {
     }
     let [of_a, of_b] = [a, b].map(|fields| short(&hash_of(format!("{fields:?}").as_bytes())));
     let mut notes = vec![format!("the experiments differ: A is {of_a}, B is {of_b}")];
-    let value =
-        |fields: &Flat, path: &str| fields.get(path).map_or("nothing".to_owned(), Clone::clone);
+    let value = |fields: &Flat, path: &str| {
+        fields.get(path).map_or_else(|| "nothing".to_owned(), Clone::clone)
+    };
     let named = differ.iter().take(FIELDS_NAMED);
     notes.extend(named.map(|path| format!("  {path}: {} -> {}", value(a, path), value(b, path))));
     let more = differ.len().saturating_sub(FIELDS_NAMED);
@@ -153,7 +154,8 @@ fn fields(a: &Flat, b: &Flat) -> Vec<String> {
 /// How the programs differ; nothing if they are the same.
 fn programs(a: &Run, b: &Run) -> Option<String> {
     let name = |run: &Run| {
-        let hash = run.manifest.program_sha256.as_deref().map_or("unknown".to_owned(), short);
+        let hash =
+            run.manifest.program_sha256.as_deref().map_or_else(|| "unknown".to_owned(), short);
         format!("{} ({hash})", run.manifest.version)
     };
     let [of_a, of_b] = [a, b].map(name);

@@ -12,7 +12,7 @@ use testbed_core::vitals::Unit;
 /// How B's number is beside A's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ruling {
+pub enum Standing {
     /// Better, by more than the tolerance.
     Better,
     /// Within the tolerance.
@@ -25,7 +25,7 @@ pub enum Ruling {
     NotSeparated,
 }
 
-impl Ruling {
+impl Standing {
     /// In words.
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ pub struct Row {
     /// What both came to; none if one of them never came to a number.
     pub numbers: Option<Numbers>,
     /// How B is beside A.
-    pub ruling: Ruling,
+    pub standing: Standing,
     /// Of an expectation, the seeds with which A passed and B failed: those are worse, whatever the tolerance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub newly_failed: Vec<u64>,
@@ -134,7 +134,7 @@ fn headlines(all: &[(&Run, &Run)], arm: &str, tolerance: f64) -> Vec<Row> {
             unit: Some(headline.unit),
             better: headline.better,
             numbers: None,
-            ruling: Ruling::NotSeparated,
+            standing: Standing::NotSeparated,
             newly_failed: Vec::new(),
         };
         (!pairs.is_empty()).then(|| row.with(&pairs, tolerance))
@@ -180,7 +180,7 @@ fn expectation(all: &[(&Run, &Run)], first: &Judged, tolerance: f64) -> Option<R
         unit: None,
         better,
         numbers: None,
-        ruling: Ruling::NotSeparated,
+        standing: Standing::NotSeparated,
         newly_failed,
     };
     (!pairs.is_empty() || !row.newly_failed.is_empty()).then(|| row.with(&pairs, tolerance))
@@ -213,11 +213,11 @@ impl Row {
             let losses = interval(pairs.iter().map(|pair| pair.loss));
             let only = || Interval { low: pairs[0].loss, high: pairs[0].loss };
             let allowed = tolerance * numbers.a.abs();
-            self.ruling = Ruling::of(losses.unwrap_or_else(only), allowed, self.better);
+            self.standing = Standing::of(losses.unwrap_or_else(only), allowed, self.better);
             self.numbers = Some(numbers);
         }
         if !self.newly_failed.is_empty() {
-            self.ruling = Ruling::Worse;
+            self.standing = Standing::Worse;
         }
         self
     }
@@ -249,8 +249,8 @@ mod tests {
     #[test]
     fn a_difference_is_worse_only_if_all_of_its_interval_is_beyond_the_tolerance() {
         use Better::{Less, Neither};
-        use Ruling::{Better as IsBetter, NotSeparated, Other, Same, Worse};
-        for (low, high, allowed, better, ruling) in [
+        use Standing::{Better as IsBetter, NotSeparated, Other, Same, Worse};
+        for (low, high, allowed, better, standing) in [
             (0.0, 0.0, 0.0, Less, Same),
             (0.1, 0.1, 0.0, Less, Worse),
             (-0.1, -0.1, 0.0, Less, IsBetter),
@@ -264,8 +264,8 @@ mod tests {
             (-0.4, -0.3, 0.2, Neither, Other),
             (-0.4, 0.3, 0.2, Neither, NotSeparated),
         ] {
-            let of = Ruling::of(Interval { low, high }, allowed, better);
-            assert_eq!(of, ruling, "{low} to {high}, {allowed} allowed");
+            let of = Standing::of(Interval { low, high }, allowed, better);
+            assert_eq!(of, standing, "{low} to {high}, {allowed} allowed");
         }
     }
 

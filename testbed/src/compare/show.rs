@@ -1,11 +1,11 @@
 //! A comparison as text and as Markdown.
 
-use super::{Comparison, Numbers, Row, Ruling};
+use super::{Comparison, Numbers, Row, Standing};
 use crate::columns::{aligned, cell, markdown as table};
 use crate::verdict::grammar::in_unit;
 use testbed_core::vitals::Unit;
 
-const HEAD: [&str; 8] = ["verdict", "arm", "number", "better", "A", "B", "B - A", "95 % of B - A"];
+const HEAD: [&str; 8] = ["B is", "arm", "number", "better", "A", "B", "B - A", "95 % interval"];
 
 pub(super) fn text(comparison: &Comparison) -> String {
     let [a, b] = comparison.sides.each_ref().map(|side| side.display());
@@ -33,7 +33,7 @@ fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
 fn row(row: &Row) -> Vec<String> {
     let shown = |value: f64| shown(value, row.unit);
     let mut cells =
-        [row.ruling.name(), &row.arm, &row.name, row.better.name()].map(str::to_owned).to_vec();
+        [row.standing.name(), &row.arm, &row.name, row.better.name()].map(str::to_owned).to_vec();
     if let Some(Numbers { a, b, difference, interval, .. }) = row.numbers {
         cells.extend([shown(a), shown(b), shown(difference)]);
         let ends = interval.map(|ends| format!("{} to {}", shown(ends.low), shown(ends.high)));
@@ -76,23 +76,23 @@ fn notes(comparison: &Comparison) -> impl Iterator<Item = String> {
 }
 
 fn last(comparison: &Comparison) -> String {
-    let of = |ruling| comparison.rows.iter().filter(|row| row.ruling == ruling).count();
-    let rulings = [
-        (Ruling::Worse, "worse"),
-        (Ruling::Better, "better"),
-        (Ruling::Same, "same"),
-        (Ruling::Other, "other"),
-        (Ruling::NotSeparated, "not separated"),
+    let of = |standing| comparison.rows.iter().filter(|row| row.standing == standing).count();
+    let standings = [
+        (Standing::Worse, "worse"),
+        (Standing::Better, "better"),
+        (Standing::Same, "same"),
+        (Standing::Other, "other"),
+        (Standing::NotSeparated, "not separated"),
     ];
-    let counted = rulings.map(|(ruling, word)| (of(ruling), word)).into_iter();
+    let counted = standings.map(|(standing, word)| (of(standing), word)).into_iter();
     let counts: Vec<_> =
         counted.filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
     let counts =
         if counts.is_empty() { "nothing was compared".to_owned() } else { counts.join(", ") };
-    let (outcome, seeds) = (comparison.outcome.name().to_uppercase(), comparison.seeds.len());
+    let (conclusion, seeds) = (comparison.conclusion.name().to_uppercase(), comparison.seeds.len());
     let plural = if seeds == 1 { "" } else { "s" };
     let percent = digits(comparison.tolerance * 100.0);
-    format!("{outcome}  {counts}  ({seeds} seed{plural}, tolerance {percent} %)")
+    format!("{conclusion}  {counts}  ({seeds} seed{plural}, tolerance {percent} %)")
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
             (-0.0143, Some(Unit::Seconds), "-14.3ms"),
             (-50.0, Some(Unit::PerSecond), "-50/s"),
             (123_456.0, None, "123456"),
-            (-0.000_012_345, None, "-0.00001235"),
+            (-0.000_012_346, None, "-0.00001235"),
             (1200.0, Some(Unit::Count), "1200"),
             (0.25, Some(Unit::Ratio), "0.25"),
             (0.0, None, "0"),

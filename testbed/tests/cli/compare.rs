@@ -64,7 +64,7 @@ fn a_slower_backend_is_a_regression_one_way_and_none_the_other_way_round() {
     let finished = compare(&scratch, &[&a, &b, "--json"]);
     assert_eq!(finished.code, 98, "{}", finished.stdout);
     let goodput = row(&finished, "one", "goodput");
-    assert_eq!((&goodput["ruling"], &goodput["better"]), (&"worse".into(), &"more".into()));
+    assert_eq!((&goodput["standing"], &goodput["better"]), (&"worse".into(), &"more".into()));
     let numbers = &goodput["numbers"];
     let [a_mean, b_mean] = ["a", "b"].map(|side| numbers[side].as_f64().unwrap());
     let difference = numbers["difference"].as_f64().unwrap();
@@ -72,7 +72,7 @@ fn a_slower_backend_is_a_regression_one_way_and_none_the_other_way_round() {
     // All draw the same numbers, so a third is lost with every seed.
     assert!((difference / a_mean + 1.0 / 3.0).abs() < 0.05, "{numbers}");
     assert!(numbers["interval"]["high"].as_f64().unwrap() < 0.0, "{numbers}");
-    assert_eq!(row(&finished, "two", "window median")["ruling"], "same");
+    assert_eq!(row(&finished, "two", "window median")["standing"], "same");
     let text = compare(&scratch, &[&b, &a]);
     assert_eq!(text.code, 0, "{}", text.stdout);
     let note = "note:   backend.service.exponential: 15ms -> 10ms\n";
@@ -85,10 +85,10 @@ fn what_is_worse_by_no_more_than_the_tolerance_does_not_count() {
     let a = ran(&scratch, "a", &["--seeds", "5"]);
     let slower = ["--seeds", "5", "--set", "backend.service.exponential=10100us"];
     let b = ran(&scratch, "b", &slower);
-    for (tolerance, code, ruling) in [("0%", 98, "worse"), ("5%", 0, "same")] {
+    for (tolerance, code, standing) in [("0%", 98, "worse"), ("5%", 0, "same")] {
         let finished = compare(&scratch, &[&a, &b, "--tolerance", tolerance, "--json"]);
         assert_eq!(finished.code, code, "{tolerance}: {}", finished.stdout);
-        assert_eq!(row(&finished, "one", "latency p50")["ruling"], ruling, "{tolerance}");
+        assert_eq!(row(&finished, "one", "latency p50")["standing"], standing, "{tolerance}");
     }
 }
 
@@ -122,8 +122,8 @@ fn files_are_run_first() {
     scratch.file("b.yaml", FILE.replace("limit: 2", "limit: 1"));
     let finished = compare(&scratch, &["a.yaml", "b.yaml", "--seeds", "3", "--json"]);
     assert_eq!(finished.code, 98, "{}{}", finished.stdout, finished.stderr);
-    assert_eq!(row(&finished, "one", "goodput")["ruling"], "same");
-    assert_eq!(row(&finished, "two", "goodput")["ruling"], "worse");
+    assert_eq!(row(&finished, "one", "goodput")["standing"], "same");
+    assert_eq!(row(&finished, "two", "goodput")["standing"], "worse");
     assert_eq!(scratch.run_dirs().len(), 2);
     scratch.file("bad.yaml", "version: 1\n");
     assert_eq!(compare(&scratch, &["a.yaml", "bad.yaml", "--seeds", "1"]).code, 3);

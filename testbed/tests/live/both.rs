@@ -37,12 +37,12 @@ fn both_modes_leave_their_distance_and_the_worse_verdict_counts() {
     assert!(codes.contains(&(live, finished.code)), "{live}: {}", finished.code);
     assert_eq!(both["verdict"], live);
 
-    let spreads = both["distance"]["spreads"].as_array().unwrap();
-    let named: Vec<_> = spreads.iter().map(|row| (&row["arm"], &row["series"])).collect();
+    let distributions = both["distance"]["distributions"].as_array().unwrap();
+    let named: Vec<_> = distributions.iter().map(|row| (&row["arm"], &row["series"])).collect();
     let expected =
         [("calls", "admission.wait"), ("calls", "rpc.latency"), ("tokens", "limiter.wait")];
     assert_eq!(named.len(), expected.len(), "{named:?}");
-    for (row, (arm, series)) in spreads.iter().zip(expected) {
+    for (row, (arm, series)) in distributions.iter().zip(expected) {
         assert_eq!((&row["arm"], &row["series"]), (&arm.into(), &series.into()));
         let distance = row["distance"].as_f64().unwrap();
         assert!((0.0..=1.0).contains(&distance), "{row}");
@@ -51,8 +51,8 @@ fn both_modes_leave_their_distance_and_the_worse_verdict_counts() {
         }
     }
     // No server is early in either world: the second of two waits for the first.
-    let latency = |mode: &str| spreads[1][mode]["p50"].as_f64().unwrap();
-    assert!(latency("virtual") >= 0.040 && latency("live") >= 0.040, "{}", spreads[1]);
+    let latency = |mode: &str| distributions[1][mode]["p50"].as_f64().unwrap();
+    assert!(latency("virtual") >= 0.040 && latency("live") >= 0.040, "{}", distributions[1]);
     let windows = &both["distance"]["windows"];
     assert_eq!(windows[1]["in"], "second");
     assert_eq!((&windows[1]["virtual"], &windows[1]["live"]), (&2.0.into(), &2.0.into()));
