@@ -1,8 +1,10 @@
 //! The command line.
 
+mod comparing;
 mod parts;
 mod values;
 
+pub use comparing::{CompareArgs, RunMode};
 pub use parts::{BackendArgs, HealthcheckArgs, ProxyArgs, ServeArgs};
 pub use values::default_listen;
 
@@ -41,6 +43,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Run finished virtual runs again and compare what they record, byte by byte
     Verify(VerifyArgs),
+    /// Compare two runs, or two of each seed, number by number: what is better, worse, or the same
+    Compare(CompareArgs),
     /// Write a first experiment file, with comments
     Init(InitArgs),
     /// Say what a field of experiment files is: meaning, unit, range, default, an example
@@ -71,7 +75,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 pass, 1 something broke, 2 bad command line, 3 invalid \
                         experiment file, 4 inconclusive, 99 an expectation failed, 130 or 143 \
-                        interrupted. With --server, they are those of the run there; 1 as well \
+                        interrupted; with --mode both, that of the worse verdict. With --server, they are those of the run there; 1 as well \
                         if the server cannot be reached or runs another experiment.")]
 pub struct RunArgs {
     /// The experiment file, or a run directory: the same arrivals, service times and faults again, with
@@ -80,9 +84,9 @@ pub struct RunArgs {
     /// Run it on `windtunnel serve` at http://HOST:PORT, and show it here
     #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen", "traces", "backend"])]
     pub server: Option<String>,
-    /// Virtual time or real sockets; default: what the file says
+    /// Virtual time or real sockets, or both and the distance between them; default: what the file says
     #[arg(long)]
-    pub mode: Option<Mode>,
+    pub mode: Option<RunMode>,
     /// The seed of all chance; default: what the file says
     #[arg(long)]
     pub seed: Option<u64>,

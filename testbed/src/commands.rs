@@ -1,5 +1,6 @@
 //! What the commands do, and what they have in common.
 
+pub(crate) mod compare;
 pub(crate) mod files;
 pub(crate) mod parts;
 pub(crate) mod runs;

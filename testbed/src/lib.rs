@@ -7,15 +7,21 @@
 //! command line and for [`serve`], whose runs [`remote`] starts from elsewhere.
 
 pub mod backend;
+pub mod both;
 pub mod cli;
 pub mod client;
+mod columns;
+pub mod compare;
+pub mod counts;
 pub mod drive;
 pub mod experiment;
+pub mod headline;
 pub mod init;
 pub mod law;
 pub mod list;
 pub mod overview;
 pub mod page;
+pub mod program;
 pub mod proxy_command;
 pub mod publish;
 pub mod remote;

@@ -3,7 +3,7 @@
 mod commands;
 
 use clap::Parser as _;
-use commands::{Failure, files, parts, print, runs};
+use commands::{Failure, compare, files, parts, print, runs};
 use std::process::ExitCode;
 use testbed::cli::{Cli, Command};
 use testbed::experiment::{self};
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => runs::sweep_command(args),
         Command::Check(args) => files::check_command(&args),
         Command::Verify(args) => runs::verify_command(&args),
+        Command::Compare(args) => compare::compare_command(&args),
         Command::Init(args) => files::init_command(&args),
         Command::Explain(args) => files::explain_command(&args),
         Command::Plan(args) => files::plan_command(args),

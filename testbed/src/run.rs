@@ -2,12 +2,14 @@
 
 use crate::backend::BackendUrl;
 use crate::cli::Listen;
+use crate::counts;
 use crate::drive::engine::{FaultEngine, NoEngine};
 use crate::drive::interrupt::Interrupt;
 use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
 use crate::experiment::file::{Mode, Waits};
 use crate::experiment::plan::Plan;
+use crate::headline;
 use crate::page::{Stage, write_report};
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
@@ -22,7 +24,7 @@ use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::referee::Referee;
 use crate::verdict::{Verdict, judge, ruled};
 use crate::watch::admission::{self, ADMISSION};
-use crate::watch::journal::Journal;
+use crate::watch::journal::{Entries, Journal};
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
@@ -113,6 +115,11 @@ impl Finished {
             Outcome::Judged(verdict) => verdict.class.exit_code(),
             Outcome::Interrupted(signal) => signal.exit_code(),
         }
+    }
+
+    /// Whether it was judged, and not interrupted.
+    pub const fn is_judged(&self) -> bool {
+        matches!(self.outcome, Outcome::Judged(_))
     }
 
     /// The verdict as JSON.
@@ -342,12 +349,13 @@ fn watched(
     let observers = (&mut onlooker, &mut journal, &mut waits, watcher);
     let ran = engine.drive(plan, backend.as_ref(), *ids, observers, interrupt);
     let recorded = onlooker.into_referee().finish().map_err(failed);
-    journal.finish().map_err(failed)?;
+    let entries = journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
     Ok(match ran? {
         Ending::Complete | Ending::Interrupted(Signal::Halt) => {
             let (store, ruling) = recorded?;
             write_admission(plan, &store, run_dir).map_err(failed)?;
+            number(run_dir, plan, &store, &entries).map_err(failed)?;
             Outcome::Judged(match ruling {
                 None => judge(plan, &store),
                 Some(ruling) => ruled(plan, &store, ruling),
@@ -377,6 +385,12 @@ fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Wri
     }
     let out = run_dir.open("waits.csv")?;
     Ok(Some(WaitLog::new(&plan.arm_names(), plan.waits, plan.mode == Mode::Live, out)))
+}
+
+/// What other runs can be held against.
+fn number(run_dir: &RunDir, plan: &Plan, store: &Store, entries: &Entries) -> io::Result<()> {
+    run_dir.write("numbers.json", pretty(&headline::numbers(plan, store, entries))?)?;
+    run_dir.write("distributions.csv", counts::write(plan, store)?)
 }
 
 fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {

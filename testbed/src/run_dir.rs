@@ -9,6 +9,7 @@ pub(crate) use read::{open, whole};
 
 use crate::backend::BackendUrl;
 use crate::experiment::plan::Plan;
+use crate::program;
 use faults::EngineInfo;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -28,6 +29,9 @@ pub struct RunDir {
 pub struct Manifest<'a> {
     program: &'static str,
     version: &'static str,
+    /// SHA-256 of the program; none if it could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program_sha256: Option<&'static str>,
     experiment: &'a str,
     mode: &'static str,
     seed: u64,
@@ -96,6 +100,7 @@ impl<'a> Manifest<'a> {
         Self {
             program: "windtunnel",
             version: env!("CARGO_PKG_VERSION"),
+            program_sha256: program::hash().ok(),
             experiment: &plan.name,
             mode: plan.mode.name(),
             seed: plan.seed,

@@ -4,7 +4,7 @@ use super::{Axis, Listen};
 use crate::experiment::file::Mode;
 use std::net::SocketAddr;
 use testbed_core::distribution::Distribution;
-use testbed_core::quantity::parse_duration;
+use testbed_core::quantity::{Share, parse_duration, parse_share};
 use testbed_core::time::Nanos;
 
 pub(super) fn axis(text: &str) -> Result<Axis, String> {
@@ -39,6 +39,10 @@ pub(super) fn lease(text: &str) -> Result<Nanos, String> {
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "write a number from 0 to 1, such as 0.01".to_owned())
+}
+
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
+    parse_share(text).map(Share::get)
 }
 
 pub(super) fn distribution(text: &str) -> Result<Distribution, String> {

@@ -1,12 +1,13 @@
 //! Commands about runs.
 
+use super::compare::both_command;
 use super::{
     BROKEN, Failure, INVALID, REGRESSION, USAGE, backend_url, colour, interrupted, load, print,
     trace_options, watch_signals,
 };
 use std::io;
 use std::path::Path;
-use testbed::cli::{self, PublishArgs, ReportArgs, RunArgs, SweepArgs, VerifyArgs};
+use testbed::cli::{self, PublishArgs, ReportArgs, RunArgs, RunMode, SweepArgs, VerifyArgs};
 use testbed::experiment::Overrides;
 use testbed::experiment::file::Mode;
 use testbed::experiment::plan::Plan;
@@ -20,8 +21,11 @@ use testbed::sweep::{SweepCommand, SweepError, sweep};
 use testbed::verify::{VerifyError, verify};
 
 pub(crate) fn run_command(args: &RunArgs) -> Result<u8, Failure> {
+    if args.mode == Some(RunMode::Both) {
+        return both_command(args);
+    }
     let overrides = Overrides {
-        mode: args.mode,
+        mode: args.mode.and_then(RunMode::single),
         seed: args.seed,
         set: args.set.clone(),
         ..Overrides::default()
@@ -31,15 +35,7 @@ pub(crate) fn run_command(args: &RunArgs) -> Result<u8, Failure> {
     if seeds > 1 {
         return seeds_command(args, &plan, &text, seeds);
     }
-    let options = RunOptions {
-        out: args.out.clone(),
-        listen: args.listen.unwrap_or_else(|| cli::default_listen(plan.mode)),
-        faults: args.faults.clone(),
-        backend: backend_url(args.backend.clone())?,
-        traces: trace_options(args.traces.clone(), args.trace_share),
-        report: !args.no_report,
-        quiet: args.quiet,
-    };
+    let options = run_options(args, plan.mode)?;
     let interrupt = watch_signals()?;
     let finished = run(&plan, &text, &options, interrupt)
         .map_err(|error| Failure(BROKEN, format!("error: {error}")))?;
@@ -47,6 +43,19 @@ pub(crate) fn run_command(args: &RunArgs) -> Result<u8, Failure> {
         if args.json { format!("{:#}\n", finished.json(&plan)) } else { finished.text(&plan) };
     print(&out)?;
     Ok(finished.exit_code())
+}
+
+/// How to run in this mode what was asked for.
+pub(super) fn run_options(args: &RunArgs, mode: Mode) -> Result<RunOptions, Failure> {
+    Ok(RunOptions {
+        out: args.out.clone(),
+        listen: args.listen.unwrap_or_else(|| cli::default_listen(mode)),
+        faults: args.faults.clone(),
+        backend: backend_url(args.backend.clone())?,
+        traces: trace_options(args.traces.clone(), args.trace_share),
+        report: !args.no_report,
+        quiet: args.quiet,
+    })
 }
 
 /// A run for each of several seeds.
@@ -113,10 +122,15 @@ fn verify_failure(error: VerifyError) -> Failure {
 }
 
 pub(crate) fn remote_command(server: &str, args: &RunArgs) -> Result<u8, Failure> {
+    if args.mode == Some(RunMode::Both) {
+        let message =
+            "error: a server runs one mode at a time; write `--mode live` or `--mode virtual`";
+        return Err(Failure(USAGE, message.to_owned()));
+    }
     let file = args.file.to_string_lossy();
     let order = Order {
         experiment: file.trim_start_matches("./").to_owned(),
-        mode: args.mode,
+        mode: args.mode.and_then(RunMode::single),
         seed: args.seed,
         set: args.set.iter().map(|(path, value)| format!("{path}={value}")).collect(),
     };

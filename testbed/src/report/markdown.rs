@@ -1,6 +1,7 @@
 //! The verdict as Markdown, for a pull request or a wiki.
 
 use super::since;
+use crate::columns::cell;
 use crate::experiment::plan::Plan;
 use crate::verdict::{Judged, Verdict};
 use std::fmt::Write as _;
@@ -42,9 +43,4 @@ fn row(out: &mut String, judged: &Judged) {
         &margin,
     ];
     let _ = writeln!(out, "| {} |", cells.map(cell).join(" | "));
-}
-
-/// A text that ends no cell and no row.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }

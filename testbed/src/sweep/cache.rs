@@ -2,10 +2,10 @@
 //! by this sweep after it was killed nor by another that has the point too.
 
 use crate::experiment::plan::Plan;
+use crate::program;
 use crate::run::resolved;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(super) struct Row {
 pub(super) struct Cache {
     folder: PathBuf,
     /// The hash of this program.
-    program: String,
+    program: &'static str,
 }
 
 impl Cache {
@@ -53,9 +53,7 @@ impl Cache {
     /// When the system does not allow it, or does not let this program be read.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let mut hash = Sha256::new();
-        io::copy(&mut File::open(std::env::current_exe()?)?, &mut Hashing(&mut hash))?;
-        Ok(Self { folder: folder.to_owned(), program: hex(&hash.finalize()) })
+        Ok(Self { folder: folder.to_owned(), program: program::hash()? })
     }
 
     /// The name of the point that `plan` is: a hash of all that its outcome is a function of, which
@@ -64,10 +62,8 @@ impl Cache {
     /// # Errors
     /// When the plan cannot be written as YAML.
     pub(super) fn name(&self, plan: &Plan) -> io::Result<String> {
-        let mut hash = Sha256::new();
-        hash.update(&self.program);
-        hash.update(resolved(plan)?);
-        Ok(hex(&hash.finalize())[..32].to_owned())
+        let all = [self.program.as_bytes(), &resolved(plan)?].concat();
+        Ok(program::hash_of(&all)[..32].to_owned())
     }
 
     /// What the point of that name came to, if it is known. A file that does not read as one is none.
@@ -89,24 +85,6 @@ impl Cache {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.json"))
     }
-}
-
-/// A hash as something to write to.
-struct Hashing<'h>(&'h mut Sha256);
-
-impl io::Write for Hashing<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

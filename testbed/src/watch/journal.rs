@@ -1,7 +1,7 @@
 //! The journal: `events.jsonl`, one line an event, written as the run goes.
 
 use super::prometheus::ArmLabel;
-use super::regime::Regimes;
+use super::regime::{Regime, Regimes};
 use super::waits::waiter_name;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,9 +17,21 @@ use testbed_core::vitals::Vitals;
 pub struct Journal<W: Write> {
     arms: Vec<String>,
     regimes: Regimes,
+    entries: Entries,
     out: W,
     live: bool,
     failure: Option<io::Error>,
+}
+
+/// How often each arm came into each regime.
+#[derive(Clone, Debug, Default)]
+pub struct Entries(Vec<[u64; Regime::ALL.len()]>);
+
+impl Entries {
+    /// How often the arm of that index came into `regime`.
+    pub fn of(&self, arm: usize, regime: Regime) -> u64 {
+        self.0[arm][regime as usize]
+    }
 }
 
 #[derive(Serialize)]
@@ -94,21 +106,24 @@ impl<W: Write> Journal<W> {
     /// A journal for these arms. In a live run every line is flushed at the next sampling instant.
     pub fn new(arms: &[ArmLabel], live: bool, out: W) -> Self {
         let names = arms.iter().map(|arm| arm.name.clone()).collect();
-        Self { arms: names, regimes: Regimes::new(arms), out, live, failure: None }
+        let (regimes, entries) =
+            (Regimes::new(arms), Entries(vec![Default::default(); arms.len()]));
+        Self { arms: names, regimes, entries, out, live, failure: None }
     }
 
-    /// Closes the journal.
+    /// Closes the journal, and says how often arms came into which regime.
     ///
     /// # Errors
     /// The first failure to write, if any.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<Entries> {
         self.out.flush()?;
-        self.failure.map_or(Ok(()), Err)
+        self.failure.map_or(Ok(self.entries), Err)
     }
 
     /// A line for each arm whose regime is another now.
     fn note_regimes(&mut self, now: Time, event: &Event<'_>) {
         for (arm, regime) in self.regimes.follow(now, event) {
+            self.entries.0[arm.index()][regime as usize] += 1;
             let regime = regime.name();
             let what = What::Regime { arm: &self.arms[arm.index()], regime };
             let written = write(&mut self.out, now, what);

@@ -7,6 +7,7 @@
 mod support;
 
 mod backend;
+mod both;
 mod download;
 mod elsewhere;
 mod interrupt;
