@@ -33,6 +33,7 @@ pub mod verify;
 
 /// Observers: they see every event and change nothing.
 pub mod watch {
+    pub mod arrivals;
     pub mod current;
     pub mod exemplars;
     pub mod journal;

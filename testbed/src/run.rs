@@ -20,6 +20,7 @@ use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::referee::Referee;
 use crate::verdict::{Verdict, judge, ruled};
+use crate::watch::arrivals::{self, ArrivalLog};
 use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
@@ -301,6 +302,9 @@ fn deadlines(plan: &Plan) -> Vec<Nanos> {
 fn describe(run_dir: &RunDir, plan: &Plan, manifest: &Manifest, text: &str) -> io::Result<()> {
     run_dir.write("experiment.yaml", text)?;
     run_dir.write("manifest.json", pretty(manifest)?)?;
+    for (name, content) in &plan.traces {
+        run_dir.write(name, content)?;
+    }
     run_dir.write("resolved.yaml", resolved(plan)?)
 }
 
@@ -327,11 +331,13 @@ fn watched(
     let mut referee = Referee::new(plan, recorder, interrupt.clone());
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
     let mut waits = wait_log(plan, run_dir).map_err(failed)?;
-    let observers = (&mut referee, &mut journal, &mut waits, watcher);
+    let mut arrivals = arrival_log(plan, run_dir).map_err(failed)?;
+    let observers = (&mut referee, &mut journal, &mut waits, &mut arrivals, watcher);
     let ran = engine.drive(plan, backend.as_ref(), *ids, observers, interrupt);
     let recorded = referee.finish().map_err(failed);
     journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
+    arrivals.map_or(Ok(()), ArrivalLog::finish).map_err(failed)?;
     Ok(match ran? {
         Ending::Complete | Ending::Interrupted(Signal::Halt) => {
             let (store, ruling) = recorded?;
@@ -356,6 +362,15 @@ fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Wri
     }
     let out = run_dir.open("waits.csv")?;
     Ok(Some(WaitLog::new(&plan.arm_names(), plan.waits, plan.mode == Mode::Live, out)))
+}
+
+/// A log of arrivals, if they are to be recorded.
+fn arrival_log(
+    plan: &Plan,
+    run_dir: &RunDir,
+) -> io::Result<Option<ArrivalLog<impl Write + use<>>>> {
+    let opened = plan.arrivals.then(|| run_dir.open(arrivals::FILE)).transpose()?;
+    Ok(opened.map(|out| ArrivalLog::new(plan, plan.mode == Mode::Live, out)))
 }
 
 fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {
