@@ -35,8 +35,9 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run an experiment and judge it; of a run directory, what was run there
-    #[command(visible_alias = "replay")]
     Run(RunArgs),
+    /// Run what was run in a directory: the same arrivals, service times and faults, before what --set changes
+    Replay(RunArgs),
     /// Run an experiment at every combination of its axes' values, in virtual time, on all cores
     Sweep(SweepArgs),
     /// Check experiment files without running them
@@ -191,7 +192,7 @@ impl SweepArgs {
         let mut set = self.set.clone();
         set.extend(self.seeds.map(|seeds| ("sweep.seeds".to_owned(), seeds.to_string())));
         let axes = self.axis.iter().map(axis).collect();
-        Overrides { mode: Some(Mode::Virtual), seed: self.seed, axes, set }
+        Overrides { mode: Some(Mode::Virtual), seed: self.seed, axes, set, ..Overrides::default() }
     }
 }
 

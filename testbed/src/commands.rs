@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod files;
 pub(crate) mod parts;
+pub(crate) mod replay;
 pub(crate) mod runs;
 
 use std::io::{self, IsTerminal, Read as _};
@@ -65,12 +66,13 @@ pub(crate) fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan),
         Unusable::Report(report) => invalid(report),
         Unusable::Unread(failure) => failure,
     })?;
-    let plan = experiment::load(&file.display().to_string(), &text, overrides).map_err(invalid)?;
+    let overrides = overrides.clone().of(file);
+    let plan = experiment::load(&file.display().to_string(), &text, &overrides).map_err(invalid)?;
     Ok((text, plan))
 }
 
 /// The experiment file that is meant: that of a run, if it is a run directory.
-fn experiment_file(path: &Path) -> PathBuf {
+pub(crate) fn experiment_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join("resolved.yaml") } else { path.to_owned() }
 }
 

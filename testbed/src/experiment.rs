@@ -16,16 +16,20 @@ pub mod problem;
 mod salvage;
 pub mod schema_check;
 pub mod sweep;
+pub mod trace_files;
 
 use document::Document;
 use file::{File, Mode, VERSION};
 use plan::Plan;
 use problem::{Problem, Report};
 use schemars::generate::SchemaSettings;
+use std::path::{Path, PathBuf};
 
-/// What the command line changes of a file.
+/// What the command line changes of a file, and where that is.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
+    /// The file's folder, in which the traces are that it names; if none, it may name none.
+    pub folder: Option<PathBuf>,
     /// `--mode`.
     pub mode: Option<Mode>,
     /// `--seed`.
@@ -37,6 +41,17 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// Of a file at this path, of which nothing is changed.
+    pub fn at(file: &Path) -> Self {
+        Self::default().of(file)
+    }
+
+    /// The same of a file at this path.
+    #[must_use]
+    pub fn of(self, file: &Path) -> Self {
+        Self { folder: file.parent().map(Path::to_owned), ..self }
+    }
+
     /// These, and `settings` after them.
     #[must_use]
     pub fn with(&self, settings: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -95,8 +110,11 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<(Document, Plan
     };
     file.run.mode = overrides.mode.unwrap_or(file.run.mode);
     file.run.seed = overrides.seed.unwrap_or(file.run.seed);
+    let traces = trace_files::read(&mut file, overrides.folder.as_deref(), &mut problems);
     match check::plan(file, lost) {
-        Ok(plan) if problems.is_empty() && document.is_sound() => return Ok((document, plan)),
+        Ok(plan) if problems.is_empty() && document.is_sound() => {
+            return Ok((document, Plan { traces, ..plan }));
+        }
         Ok(_) => {}
         Err(more) => problems.extend(more),
     }

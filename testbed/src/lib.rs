@@ -40,6 +40,7 @@ pub mod verify;
 /// Observers: they see every event and change nothing.
 pub mod watch {
     pub mod admission;
+    pub mod arrivals;
     pub mod current;
     pub mod exemplars;
     pub mod journal;

@@ -3,7 +3,7 @@
 mod commands;
 
 use clap::Parser as _;
-use commands::{Failure, compare, files, parts, print, runs};
+use commands::{Failure, compare, files, parts, print, replay, runs};
 use std::process::ExitCode;
 use testbed::cli::{Cli, Command};
 use testbed::experiment::{self};
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
             Some(server) => runs::remote_command(server, &args),
             None => runs::run_command(&args),
         },
+        Command::Replay(args) => replay::replay_command(args),
         Command::Sweep(args) => runs::sweep_command(args),
         Command::Check(args) => files::check_command(&args),
         Command::Verify(args) => runs::verify_command(&args),

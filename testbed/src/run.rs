@@ -1,15 +1,17 @@
 //! From a plan to a verdict: `windtunnel run`, and every run of `windtunnel serve`.
 
+mod files;
+
+pub(crate) use files::has_waits;
+
 use crate::backend::BackendUrl;
 use crate::cli::Listen;
-use crate::counts;
 use crate::drive::engine::{FaultEngine, NoEngine};
 use crate::drive::interrupt::Interrupt;
 use crate::drive::shell::Ending;
 use crate::drive::world::{Signal, WorldError};
-use crate::experiment::file::{Mode, Waits};
+use crate::experiment::file::Mode;
 use crate::experiment::plan::Plan;
-use crate::headline;
 use crate::page::{Stage, write_report};
 use crate::report;
 use crate::run_dir::{Manifest, RunDir};
@@ -23,19 +25,18 @@ use crate::trace_ids::TraceIds;
 use crate::traces::{NoTraces, TraceOptions, Traces};
 use crate::verdict::referee::Referee;
 use crate::verdict::{Verdict, judge, ruled};
-use crate::watch::admission::{self, ADMISSION};
-use crate::watch::journal::{Entries, Journal};
+use crate::watch::arrivals::ArrivalLog;
+use crate::watch::journal::Journal;
 use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
 use crate::watch::server::ServerMetrics;
-use crate::watch::store::Store;
 use crate::watch::view::View;
 use crate::watch::waits::WaitLog;
 use faults::EngineChoice;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testbed_clock::LiveClock;
@@ -284,11 +285,11 @@ pub fn execute(
     let run_dir = &prepared.run_dir;
     let outcome = watched(plan, prepared, watcher, interrupt).inspect_err(|error| {
         // What broke is told anyway; that it cannot be written down as well adds nothing.
-        let _ = pretty(&report::json_broken(plan, run_dir.path(), error))
+        let _ = files::pretty(&report::json_broken(plan, run_dir.path(), error))
             .and_then(|json| run_dir.write("verdict.json", json));
     })?;
     let finished = Finished { outcome, run_dir: run_dir.path().to_owned() };
-    conclude(run_dir, plan, &finished).map_err(unwritten(run_dir.path()))?;
+    files::conclude(run_dir, plan, &finished).map_err(unwritten(run_dir.path()))?;
     Ok(finished)
 }
 
@@ -318,7 +319,10 @@ fn deadlines(plan: &Plan) -> Vec<Nanos> {
 /// What is known before the first request.
 fn describe(run_dir: &RunDir, plan: &Plan, manifest: &Manifest, text: &str) -> io::Result<()> {
     run_dir.write("experiment.yaml", text)?;
-    run_dir.write("manifest.json", pretty(manifest)?)?;
+    run_dir.write("manifest.json", files::pretty(manifest)?)?;
+    for (name, content) in &plan.traces {
+        run_dir.write(name, content)?;
+    }
     run_dir.write("resolved.yaml", resolved(plan)?)
 }
 
@@ -345,17 +349,18 @@ fn watched(
     let referee = Referee::new(plan, recorder, interrupt.clone());
     let mut onlooker = Onlooker::new(plan, referee, history.clone());
     let mut journal = Journal::new(&arms, live, run_dir.open("events.jsonl").map_err(failed)?);
-    let mut waits = wait_log(plan, run_dir).map_err(failed)?;
-    let observers = (&mut onlooker, &mut journal, &mut waits, watcher);
+    let mut waits = files::wait_log(plan, run_dir).map_err(failed)?;
+    let mut arrivals = files::arrival_log(plan, run_dir).map_err(failed)?;
+    let observers = (&mut onlooker, &mut journal, &mut waits, &mut arrivals, watcher);
     let ran = engine.drive(plan, backend.as_ref(), *ids, observers, interrupt);
     let recorded = onlooker.into_referee().finish().map_err(failed);
     let entries = journal.finish().map_err(failed)?;
     waits.map_or(Ok(()), WaitLog::finish).map_err(failed)?;
+    arrivals.map_or(Ok(()), ArrivalLog::finish).map_err(failed)?;
     Ok(match ran? {
         Ending::Complete | Ending::Interrupted(Signal::Halt) => {
             let (store, ruling) = recorded?;
-            write_admission(plan, &store, run_dir).map_err(failed)?;
-            number(run_dir, plan, &store, &entries).map_err(failed)?;
+            files::write_numbers(run_dir, plan, &store, &entries).map_err(failed)?;
             Outcome::Judged(match ruling {
                 None => judge(plan, &store),
                 Some(ruling) => ruled(plan, &store, ruling),
@@ -363,48 +368,4 @@ fn watched(
         }
         Ending::Interrupted(signal) => Outcome::Interrupted(signal),
     })
-}
-
-/// Whether a run of `plan` records waits.
-pub(crate) fn has_waits(plan: &Plan) -> bool {
-    plan.waits != Waits::Off && plan.arms.iter().any(|arm| arm.downloads().is_some())
-}
-
-/// How long requests waited, if there are requests.
-fn write_admission(plan: &Plan, store: &Store, run_dir: &RunDir) -> io::Result<()> {
-    if plan.arms.iter().all(|arm| arm.calls().is_none()) {
-        return Ok(());
-    }
-    run_dir.write(ADMISSION, admission::csv(store, &plan.arm_names()))
-}
-
-/// A log of waits, if there are waits and they are to be recorded.
-fn wait_log(plan: &Plan, run_dir: &RunDir) -> io::Result<Option<WaitLog<impl Write + use<>>>> {
-    if !has_waits(plan) {
-        return Ok(None);
-    }
-    let out = run_dir.open("waits.csv")?;
-    Ok(Some(WaitLog::new(&plan.arm_names(), plan.waits, plan.mode == Mode::Live, out)))
-}
-
-/// What other runs can be held against.
-fn number(run_dir: &RunDir, plan: &Plan, store: &Store, entries: &Entries) -> io::Result<()> {
-    run_dir.write("numbers.json", pretty(&headline::numbers(plan, store, entries))?)?;
-    run_dir.write("distributions.csv", counts::write(plan, store)?)
-}
-
-fn conclude(run_dir: &RunDir, plan: &Plan, finished: &Finished) -> io::Result<()> {
-    run_dir.write("verdict.json", pretty(&finished.json(plan))?)?;
-    run_dir.write("verdict.txt", finished.text(plan))?;
-    if let Outcome::Judged(verdict) = &finished.outcome {
-        run_dir.write("verdict.md", report::markdown(plan, verdict))?;
-        run_dir.write("junit.xml", report::junit(plan, verdict)?)?;
-    }
-    Ok(())
-}
-
-fn pretty(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    Ok(text)
 }

@@ -9,9 +9,11 @@ pub(crate) use read::{open, whole};
 
 use crate::backend::BackendUrl;
 use crate::experiment::plan::Plan;
+use crate::experiment::trace_files;
 use crate::program;
 use faults::EngineInfo;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -41,6 +43,9 @@ pub struct Manifest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<String>,
     started: String,
+    /// The traces of the experiment, by their names in the run directory: the SHA-256 of each.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    traces: BTreeMap<&'a str, String>,
     os: &'static str,
     arch: &'static str,
     cpus: usize,
@@ -108,6 +113,7 @@ impl<'a> Manifest<'a> {
             engine_version: engine.version.clone(),
             backend: backend.map(ToString::to_string),
             started: utc(unix_seconds()),
+            traces: trace_files::hashes(&plan.traces),
             os: std::env::consts::OS,
             arch: std::env::consts::ARCH,
             cpus: std::thread::available_parallelism().map_or(1, Into::into),

@@ -11,6 +11,7 @@ use crate::experiment::problem::Report;
 use crate::experiment::{self, Overrides};
 use crate::run::{has_waits, labels};
 use crate::run_dir::{self, NoRun};
+use crate::watch::arrivals::{self, ArrivalLog};
 use crate::watch::journal::Journal;
 use crate::watch::recorder::Recorder;
 use crate::watch::waits::WaitLog;
@@ -108,12 +109,19 @@ pub fn verify(run: &Path, interrupt: Interrupt) -> Result<Verified, VerifyError>
         files.push(("waits.csv", rows.clone()));
         waits = Some(WaitLog::new(&plan.arm_names(), plan.waits, false, rows));
     }
-    let observers = (&mut recorder, &mut journal, &mut waits);
+    let mut arrivals = None;
+    if plan.arrivals {
+        let rows = compared(arrivals::FILE)?;
+        files.push((arrivals::FILE, rows.clone()));
+        arrivals = Some(ArrivalLog::new(&plan, false, rows));
+    }
+    let observers = (&mut recorder, &mut journal, &mut waits, &mut arrivals);
     if let Ending::Interrupted(signal) = simulate(&plan, observers, interrupt)? {
         return Err(VerifyError::Interrupted(signal));
     }
     // A file that cannot be read on differs there.
-    drop((recorder.finish(), journal.finish(), waits.map(WaitLog::finish)));
+    let logs = (waits.map(WaitLog::finish), arrivals.map(ArrivalLog::finish));
+    drop((recorder.finish(), journal.finish(), logs));
     let ended = |(name, file): (&'static str, Comparing)| (name, file.end());
     Ok(Verified { files: files.into_iter().map(ended).collect() })
 }
@@ -121,8 +129,9 @@ pub fn verify(run: &Path, interrupt: Interrupt) -> Result<Verified, VerifyError>
 /// The plan of the run in a directory.
 fn plan_of(run: &Path) -> Result<Plan, VerifyError> {
     let text = run_dir::whole(run, "resolved.yaml")?;
-    let name = run.join("resolved.yaml").display().to_string();
-    experiment::load(&name, &text, &Overrides::default()).map_err(VerifyError::Invalid)
+    let file = run.join("resolved.yaml");
+    experiment::load(&file.display().to_string(), &text, &Overrides::at(&file))
+        .map_err(VerifyError::Invalid)
 }
 
 /// A file that is held against what is written to it. Clones share it.

@@ -4,6 +4,7 @@ use crate::control::Invalid;
 use crate::quantity::Share;
 use crate::rng::Rng;
 use crate::time::Nanos;
+use crate::trace::Trace;
 use rand::RngExt as _;
 use rand_distr::{Exp1, StandardNormal};
 use schemars::JsonSchema;
@@ -21,6 +22,9 @@ pub enum Distribution {
     Lognormal(Lognormal),
     /// One of two lengths, as of what is cached and what is not.
     Bimodal(Bimodal),
+    /// The column service_s of a recorded trace. A backend takes the rows in order, one a call, and then again from
+    /// the first; whoever else draws takes any of them.
+    Trace(Trace),
 }
 
 /// A distribution of two lengths.
@@ -63,6 +67,23 @@ impl Distribution {
                     *fast
                 }
             }
+            Self::Trace(trace) => trace.service(rng.random()),
+        }
+    }
+
+    /// The length of the n-th call from 0: a trace has one for each; the others draw.
+    pub fn nth(&self, n: u64, rng: &mut Rng) -> Nanos {
+        match self {
+            Self::Trace(trace) => trace.service(n),
+            _ => self.draw(rng),
+        }
+    }
+
+    /// The trace that it is, if it is one.
+    pub const fn trace_mut(&mut self) -> Option<&mut Trace> {
+        match self {
+            Self::Trace(trace) => Some(trace),
+            _ => None,
         }
     }
 
@@ -79,6 +100,7 @@ impl Distribution {
                     *fast
                 }
             }
+            Self::Trace(trace) => trace.rows.median_service(),
         }
     }
 
@@ -93,6 +115,7 @@ impl Distribution {
             Self::Bimodal(Bimodal { fast, slow, share }) => {
                 fast.scaled(1.0 - share.get()).plus(slow.scaled(share.get()))
             }
+            Self::Trace(trace) => trace.rows.mean_service(),
         }
     }
 
@@ -104,7 +127,9 @@ impl Distribution {
         };
         match self {
             Self::Bimodal(bimodal) => swapped(bimodal).into_iter().collect(),
-            Self::Constant(_) | Self::Exponential(_) | Self::Lognormal(_) => Vec::new(),
+            Self::Constant(_) | Self::Exponential(_) | Self::Lognormal(_) | Self::Trace(_) => {
+                Vec::new()
+            }
         }
     }
 }

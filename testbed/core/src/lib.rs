@@ -33,5 +33,6 @@ pub mod request;
 pub mod rng;
 pub mod service;
 pub mod time;
+pub mod trace;
 pub mod vitals;
 pub mod wait;

@@ -10,9 +10,10 @@ pub mod varying;
 use crate::client::Classes;
 use crate::control::Invalid;
 use crate::distribution::Distribution;
-use crate::request::Arrival;
+use crate::request::{Arrival, Class};
 use crate::rng::{Rng, Streams};
 use crate::time::{Nanos, Time};
+use crate::trace::Trace;
 use pace::{Pace, PaceConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,17 @@ pub enum LoadConfig {
 }
 
 impl LoadConfig {
+    /// The trace in it and its place below the load, if there is one.
+    pub fn trace_mut(&mut self) -> Option<(&'static str, &mut Trace)> {
+        match self {
+            Self::Open(PaceConfig::Trace(trace)) => Some(("open/trace", trace)),
+            Self::Closed(Closed { think: Some(think), .. }) => {
+                think.trace_mut().map(|trace| ("closed/think/trace", trace))
+            }
+            Self::Open(_) | Self::Closed(_) | Self::Input(_) => None,
+        }
+    }
+
     /// Settings that an experiment file should not contain, by their places below the load.
     pub fn invalid(&self) -> Vec<(String, Invalid)> {
         match self {
@@ -136,15 +148,24 @@ impl Load {
         let planned = self.next_wake().filter(|planned| *planned <= now)?;
         let id = self.next_id;
         self.next_id += 1;
-        let client = match &mut self.source {
-            Source::Closed { due, .. } => due.pop().map_or(0, |Reverse((.., client))| client),
-            Source::Open { pace, rng, next } => {
-                *next = pace.next(rng);
-                0
+        let (client, class) = self.pass();
+        let class = class.unwrap_or_else(|| self.classes.draw());
+        Some(Arrival { class, ..Arrival::new(id, client, planned) })
+    }
+
+    /// Goes on to the request after the next; whose that is, and its class if the source has it.
+    fn pass(&mut self) -> (u32, Option<Class>) {
+        match &mut self.source {
+            Source::Closed { due, .. } => {
+                (due.pop().map_or(0, |Reverse((.., client))| client), None)
             }
-            Source::Input { .. } => 0,
-        };
-        Some(Arrival { class: self.classes.draw(), ..Arrival::new(id, client, planned) })
+            Source::Open { pace, rng, next } => {
+                let class = pace.class();
+                *next = pace.next(rng);
+                (0, class)
+            }
+            Source::Input { .. } => (0, None),
+        }
     }
 
     /// A request of `client` ended, well or badly.

@@ -120,6 +120,8 @@ pub struct Service<J> {
     warming: Vec<Warming>,
     holder: Holder,
     service_rng: Rng,
+    /// Calls that have arrived.
+    calls: u64,
     busy: u32,
     jobs: Vec<Option<Job<J>>>,
     free_slots: Vec<u32>,
@@ -146,6 +148,7 @@ impl<J> Service<J> {
             warming: Vec::new(),
             holder: Holder::default(),
             service_rng: streams.stream("service"),
+            calls: 0,
             busy: 0,
             jobs: Vec::new(),
             free_slots: Vec::new(),
@@ -195,7 +198,8 @@ impl<J> Service<J> {
     /// A request arrives.
     pub fn arrive(&mut self, now: Time, request: Request<'_>, payload: J) {
         // Drawn for every call, so that the n-th call takes as long in every arm.
-        let service = self.config.service.draw(&mut self.service_rng);
+        let service = self.config.service.nth(self.calls, &mut self.service_rng);
+        self.calls += 1;
         let Decided { rejected, harm } = self.rules.decide(request);
         let until = request.patience.map_or(Time::NEVER, |patience| now.after(patience));
         let payload = Some(payload);

@@ -48,7 +48,13 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
 pub(super) fn distribution(text: &str) -> Result<Distribution, String> {
     let yaml = serde_yaml::Deserializer::from_str(text);
     let read: Result<_, _> = serde_yaml::with::singleton_map_recursive::deserialize(yaml);
-    read.map_err(|error| error.to_string())
+    match read.map_err(|error: serde_yaml::Error| error.to_string())? {
+        Distribution::Trace(_) => Err(
+            "a trace belongs to an experiment; write a distribution, such as {exponential: 10ms}"
+                .to_owned(),
+        ),
+        distribution => Ok(distribution),
+    }
 }
 
 /// What a `--listen` that was not given means.

@@ -13,7 +13,7 @@ pub(crate) fn check_command(args: &CheckArgs) -> Result<u8, Failure> {
     let (mut code, mut problems) = (0, Vec::new());
     for file in &args.files {
         let name = file.display().to_string();
-        match read(file).and_then(|text| checked(&name, &text)) {
+        match read(file).and_then(|text| checked(file, &text)) {
             Ok(plan) if !args.json => print(&summary(&name, &plan))?,
             Ok(_) => {}
             Err(Unusable::Report(report)) if args.json => {
@@ -36,8 +36,9 @@ pub(crate) fn check_command(args: &CheckArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn checked(name: &str, text: &str) -> Result<Plan, Unusable> {
-    experiment::load(name, text, &Overrides::default()).map_err(Unusable::Report)
+fn checked(file: &Path, text: &str) -> Result<Plan, Unusable> {
+    let name = file.display().to_string();
+    experiment::load(&name, text, &Overrides::at(file)).map_err(Unusable::Report)
 }
 
 /// The problems of a report as JSON, each with its file.

@@ -2,8 +2,8 @@
 
 use super::compare::both_command;
 use super::{
-    BROKEN, Failure, INVALID, REGRESSION, USAGE, backend_url, colour, interrupted, load, print,
-    trace_options, watch_signals,
+    BROKEN, Failure, INVALID, REGRESSION, USAGE, backend_url, colour, experiment_file, interrupted,
+    load, print, trace_options, watch_signals,
 };
 use std::io;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn seeds_command(args: &RunArgs, plan: &Plan, text: &str, seeds: u32) -> Result<
 }
 
 pub(crate) fn sweep_command(args: SweepArgs) -> Result<u8, Failure> {
-    let overrides = args.overrides();
+    let overrides = args.overrides().of(&experiment_file(&args.file));
     let (text, plan) = load(&args.file, &overrides)?;
     let command = SweepCommand {
         name: args.file.display().to_string(),

@@ -17,7 +17,7 @@ fn files() -> Vec<PathBuf> {
 fn said_of(file: &Path) -> String {
     let name = file.file_name().unwrap().to_string_lossy();
     let text = fs::read_to_string(file).unwrap();
-    load(&name, &text, &Overrides::default()).unwrap_err().to_string()
+    load(&name, &text, &Overrides::at(file)).unwrap_err().to_string()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn all_mistakes_of_bad_files_are_said_at_once() {
 fn every_mistake_has_a_place_of_its_own_and_most_have_a_cure() {
     for file in files() {
         let text = fs::read_to_string(&file).unwrap();
-        let report = load("f", &text, &Overrides::default()).unwrap_err();
+        let report = load("f", &text, &Overrides::at(&file)).unwrap_err();
         let problems = report.to_json();
         for problem in problems.as_array().unwrap() {
             let line = problem["line"].as_u64().unwrap() as usize;

@@ -14,6 +14,7 @@ pub use problems::Lost;
 use super::file::{File, Mode};
 use super::plan::{ArmPlan, FaultPlan, PhasePlan, Plan};
 use super::problem::{Problem, did_you_mean};
+use super::trace_files::TraceFiles;
 use problems::Problems;
 use std::collections::BTreeSet;
 use testbed_core::time::{Nanos, Time};
@@ -62,6 +63,7 @@ pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
         seed: file.run.seed,
         sample_every: file.run.sample_every,
         waits: file.record.waits,
+        arrivals: file.record.arrivals,
         arms,
         phases,
         faults,
@@ -70,6 +72,7 @@ pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
         honesty: file.honesty.clone(),
         expect,
         resolved: file,
+        traces: TraceFiles::new(),
     })
 }
 
@@ -153,6 +156,6 @@ fn resolve(
 }
 
 /// A name as a part of a JSON pointer (RFC 6901, section 3).
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

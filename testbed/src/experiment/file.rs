@@ -142,6 +142,10 @@ impl Default for Run {
 pub struct Record {
     /// Which waits for a limiter become rows of waits.csv.
     pub waits: Waits,
+    /// Whether the requests that arrive become rows of arrivals.csv: a trace, which `windtunnel replay` puts in the
+    /// place of the load.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub arrivals: bool,
 }
 
 /// Which waits become rows.

@@ -3,6 +3,7 @@
 use super::file::{
     AbortAs, AdmissionFile, Classify, File, Honesty, Mode, OverSeeds, Severity, Waits,
 };
+use super::trace_files::TraceFiles;
 use crate::verdict::grammar::{Condition, Sentence};
 use faults::Toxic;
 use testbed_core::client::ClientConfig;
@@ -28,6 +29,8 @@ pub struct Plan {
     pub sample_every: Nanos,
     /// Which waits become rows of waits.csv.
     pub waits: Waits,
+    /// Whether arrivals become rows of arrivals.csv.
+    pub arrivals: bool,
     /// The variants, in file order; at least one.
     pub arms: Vec<ArmPlan>,
     /// The phases, in order; at least one, each longer than 0.
@@ -44,6 +47,8 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// The file with everything that was left out.
     pub resolved: File,
+    /// The traces that it names.
+    pub traces: TraceFiles,
 }
 
 /// A variant.

@@ -7,6 +7,7 @@ use crate::verdict::grammar::in_unit;
 use testbed_core::hold::Hold;
 use testbed_core::limit::Level;
 use testbed_core::load::LoadConfig;
+use testbed_core::load::pace::PaceConfig;
 use testbed_core::time::{Nanos, Time};
 use testbed_core::vitals::Unit;
 
@@ -114,7 +115,12 @@ fn offered(calls: &Calls, length: Nanos) -> String {
             None => format!("{} clients", closed.clients),
         },
         LoadConfig::Open(pace) => {
-            short_rate(pace.expected(Time::ZERO.after(length)) / length.as_secs_f64())
+            let arrivals = pace.expected(Time::ZERO.after(length));
+            let rate = short_rate(arrivals / length.as_secs_f64());
+            match pace {
+                PaceConfig::Trace(_) => format!("{arrivals} recorded, {rate}"),
+                _ => rate,
+            }
         }
         LoadConfig::Input(input) => format!("{} requests at 0s", input.requests),
     }

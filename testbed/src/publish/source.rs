@@ -34,9 +34,12 @@ impl Source {
             PublishError::Unusable { path: path.join("manifest.json"), why: error.to_string() }
         })?;
         let resolved = whole(path, "resolved.yaml")?;
-        let name = path.join("resolved.yaml").display().to_string();
-        let plan = experiment::load(&name, &resolved, &Overrides::default()).map_err(|report| {
-            PublishError::Invalid { version: made.version.clone(), report: Box::new(report) }
+        let file = path.join("resolved.yaml");
+        let overrides = Overrides::at(&file);
+        let loaded = experiment::load(&file.display().to_string(), &resolved, &overrides);
+        let plan = loaded.map_err(|report| PublishError::Invalid {
+            version: made.version.clone(),
+            report: Box::new(report),
         })?;
         Ok(Self { path: path.to_owned(), plan, made })
     }

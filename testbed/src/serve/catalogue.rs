@@ -44,6 +44,8 @@ pub struct Found {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// Its file; the traces that it names are there or below.
+    pub file: PathBuf,
 }
 
 /// Why an experiment is not to be had.
@@ -152,9 +154,9 @@ impl Catalogue {
         let length = path.metadata().map_err(unread)?.len();
         Document::refuse_long(&name.file(), length).map_err(Unfound::Long)?;
         let mut text = String::new();
-        let opened = File::open(path).map_err(unread)?;
+        let opened = File::open(&path).map_err(unread)?;
         opened.take(READ_AT_MOST).read_to_string(&mut text).map_err(unread)?;
-        Ok(Found { name: called(), text })
+        Ok(Found { name: called(), text, file: path })
     }
 
     fn missing(&self, name: &str) -> Unfound {
@@ -216,7 +218,8 @@ impl Found {
     /// # Errors
     /// Every mistake in the text or the overrides.
     pub fn plan(&self, overrides: &Overrides) -> Result<Plan, Report> {
-        experiment::load(&format!("{}.yaml", self.name), &self.text, overrides)
+        let overrides = overrides.clone().of(&self.file);
+        experiment::load(&format!("{}.yaml", self.name), &self.text, &overrides)
     }
 }
 

@@ -16,6 +16,7 @@ mod experiments;
 mod law;
 mod list;
 mod regimes;
+mod replay;
 mod report;
 mod seeds;
 mod sentences;

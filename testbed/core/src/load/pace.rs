@@ -4,6 +4,7 @@
 //! one line to the registry below.
 
 use crate::control::Invalid;
+use crate::request::Class;
 use crate::rng::Rng;
 use crate::time::{Nanos, Time};
 use schemars::JsonSchema;
@@ -14,6 +15,11 @@ use std::fmt::Debug;
 pub trait Pace: Debug + Send {
     /// The next planned arrival, never before the one that it gave last.
     fn next(&mut self, rng: &mut Rng) -> Time;
+
+    /// The class of the arrival that it gave last; drawn by weight, if it has no say in that.
+    fn class(&self) -> Option<Class> {
+        None
+    }
 }
 
 /// The settings of an arrival process, and how to build it from them.
@@ -85,6 +91,7 @@ paces! {
     Step => step,
     Spike => spike,
     Sine => sine,
+    Trace => trace,
 }
 
 #[cfg(test)]
@@ -105,6 +112,20 @@ mod tests {
         let third = 333_333_333;
         assert_eq!(times[..4], [0, third, 2 * third + 1, 1_000_000_000]);
         assert_eq!(times[6], 2_000_000_000);
+    }
+
+    #[test]
+    fn a_trace_gives_each_arrival_once_and_then_none() {
+        let arrivals: Vec<_> = [0, 5, 5, 9].map(Time::from_nanos).to_vec();
+        let rows = crate::trace::Rows { arrivals: arrivals.clone(), ..Default::default() };
+        let file = "t.csv".to_owned();
+        let (arm, sha256, rows) = (None, None, std::sync::Arc::new(rows));
+        let config = trace::Config { file, arm, sha256, rows, classes: Vec::new() };
+        let counts: Vec<_> = [0, 5, 6, 99].map(|ns| config.expected(Time::from_nanos(ns))).to_vec();
+        assert_eq!(counts, [0.0, 1.0, 3.0, 4.0], "before each instant");
+        let (mut pace, mut rng) = (config.build(), Streams::new(1).stream("arrivals"));
+        let times: Vec<_> = (0..6).map(|_| pace.next(&mut rng)).collect();
+        assert_eq!(times, [&arrivals[..], &[Time::NEVER; 2]].concat());
     }
 
     #[test]

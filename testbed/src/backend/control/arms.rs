@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use testbed_clock::Timer;
+use testbed_core::distribution::Distribution;
 use testbed_core::rng::Streams;
 use tokio::sync::Mutex;
 
@@ -219,6 +220,12 @@ fn check(wanted: &[Wanted]) -> Result<(), String> {
         }
         if service.servers == 0 {
             return Err(format!("`{name}` has no servers; give it 1 or more"));
+        }
+        if matches!(service.service, Distribution::Trace(_)) {
+            return Err(format!(
+                "`{name}` takes its service times from a trace, whose file is not here; give `service:` as a \
+                 distribution, or run without a backend elsewhere"
+            ));
         }
         if !names.insert(name) {
             return Err(format!("there are two arms `{name}`; names are one of a kind"));

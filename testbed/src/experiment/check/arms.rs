@@ -126,7 +126,8 @@ impl Check<'_> {
         let admission = self.arm.admission.clone();
         let admission = admission.unwrap_or_else(|| self.file.admission.clone());
         let client = self.client();
-        let load = load?;
+        let mut load = load?;
+        self.classes(&mut load, &client);
         self.crowded(&load, &admission);
         Some(Calls { controller: controller.clone(), load, admission, client })
     }
@@ -150,6 +151,21 @@ impl Check<'_> {
         let client = own.unwrap_or_else(|| self.file.client.clone());
         self.invalid(&at, client.invalid());
         client
+    }
+
+    /// The classes of a trace are those of the client.
+    fn classes(&mut self, load: &mut LoadConfig, client: &ClientConfig) {
+        let Some(("open/trace", trace)) = load.trace_mut() else { return };
+        if let Err(name) = trace.sort_classes(client.classes.keys()) {
+            let own = self.arm.load.is_some();
+            let at = if own { self.at.as_str() } else { "" };
+            let message = format!("arm `{}` has no class `{name}`, which the trace has", self.name);
+            let help = format!(
+                "write `client: {{ classes: {{ {name}: 1 }} }}`, or leave out the column `class`"
+            );
+            let at = format!("{at}/load/open/trace/file");
+            self.problems.push(Problem::at_value(at, message).with_help(help));
+        }
     }
 
     /// Clients or an input that do not fit into the queue would be rejected at the start.
