@@ -5,20 +5,17 @@ mod parts;
 mod values;
 
 pub use comparing::{CompareArgs, RunMode};
-pub use parts::{BackendArgs, HealthcheckArgs, ProxyArgs, ServeArgs};
+pub use parts::{AroundArgs, BackendArgs, HealthcheckArgs, ProxyArgs, ServeArgs};
 pub use values::default_listen;
 
-use crate::backend::BackendUrl;
 use crate::experiment::Overrides;
 use crate::experiment::file::Mode;
 use crate::publish::Moment;
-use crate::traces::{Collector, DEFAULT_SHARE};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use faults::EngineChoice;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use values::{axis, key_value, listen, share};
+use values::{axis, key_value, listen};
 
 /// A wind tunnel for concurrency controllers: runs the real law against a backend that is held at
 /// a chosen degree of congestion, shows its window and gradient, and says whether what the
@@ -105,22 +102,9 @@ pub struct RunArgs {
     /// runs, off for virtual ones
     #[arg(long, value_name = "ADDR", value_parser = listen)]
     pub listen: Option<Listen>,
-    /// What does the network faults of a live run: `embedded` proxies, a Toxiproxy at a URL such as
-    /// http://127.0.0.1:8474, `none`, or `auto`: the Toxiproxy of TOXIPROXY_URL if it answers, else
-    /// embedded
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub faults: EngineChoice,
-    /// Make the backends of a live run at a `windtunnel backend --control`, such as
-    /// http://127.0.0.1:8081. Default: that of WINDTUNNEL_BACKEND; without it, they are made here
-    #[arg(long, value_name = "URL")]
-    pub backend: Option<BackendUrl>,
-    /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
-    /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
-    #[arg(long, value_name = "URL")]
-    pub traces: Option<Collector>,
-    /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
-    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
-    pub trace_share: f64,
+    /// What a live run is made of, and where its traces go.
+    #[command(flatten)]
+    pub around: AroundArgs,
     /// Leave out report.html
     #[arg(long)]
     pub no_report: bool,

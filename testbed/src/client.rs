@@ -142,7 +142,8 @@ impl Client {
         if let Some((ids, arm)) = self.traced {
             let ids = ids.attempt(arm, attempt);
             let context = ids.traceparent(ids.span(CALL_SPAN));
-            headers.insert(TRACE_HEADER, context.try_into().expect("digits are a header value"));
+            let context = HeaderValue::from_bytes(&context).expect("digits are a header value");
+            headers.insert(TRACE_HEADER, context);
         }
         request
     }

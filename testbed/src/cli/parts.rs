@@ -63,6 +63,27 @@ pub struct ProxyArgs {
     pub seed: u64,
 }
 
+/// What stands around the arms of live runs, and where the traces of any run go: arguments of `run` and `serve`.
+#[derive(Clone, Debug, Args)]
+pub struct AroundArgs {
+    /// What does the network faults of a live run: `embedded` proxies, a Toxiproxy at a URL such as
+    /// http://127.0.0.1:8474, `none`, or `auto`: the Toxiproxy of TOXIPROXY_URL if it answers, else
+    /// embedded
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub faults: EngineChoice,
+    /// Make the backends of a live run at a `windtunnel backend --control`, such as
+    /// http://127.0.0.1:8081. Default: that of WINDTUNNEL_BACKEND; without it, they are made here
+    #[arg(long, value_name = "URL")]
+    pub backend: Option<BackendUrl>,
+    /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
+    /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
+    #[arg(long, value_name = "URL")]
+    pub traces: Option<Collector>,
+    /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
+    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
+    pub trace_share: f64,
+}
+
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 #[command(
@@ -80,20 +101,9 @@ pub struct ServeArgs {
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
-    /// What does the network faults of live runs; as in `run`
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub faults: EngineChoice,
-    /// Make the backends of a live run at a `windtunnel backend --control`, such as
-    /// http://127.0.0.1:8081. Default: that of WINDTUNNEL_BACKEND; without it, they are made here
-    #[arg(long, value_name = "URL")]
-    pub backend: Option<BackendUrl>,
-    /// Export traces of some requests to an OpenTelemetry collector at http://HOST:4318. Default: that of
-    /// OTEL_EXPORTER_OTLP_ENDPOINT, for live runs; without it, none
-    #[arg(long, value_name = "URL")]
-    pub traces: Option<Collector>,
-    /// The share of requests, 0 to 1, whose traces are exported though nothing is remarkable about them
-    #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_SHARE, value_parser = share)]
-    pub trace_share: f64,
+    /// What live runs are made of, and where traces go.
+    #[command(flatten)]
+    pub around: AroundArgs,
     /// Run this experiment at once, such as stall/overload-recovery. Default: the environment
     /// variable EXPERIMENT; without it, wait to be asked
     #[arg(long, value_name = "NAME")]

@@ -77,6 +77,7 @@ async fn a_traced_call_carries_the_context_of_its_attempt() {
     for (number, request) in (0..).zip(&requests[1..]) {
         let of = ids.attempt(arm, Attempt { request: 7, number });
         let context = of.traceparent(of.span(CALL_SPAN));
+        let context = std::str::from_utf8(&context).unwrap();
         assert!(request.contains(&format!("traceparent: {context}\r\n")), "{request}");
     }
 }

@@ -19,9 +19,9 @@ pub(crate) fn serve_command(args: ServeArgs) -> Result<u8, Failure> {
         listen: args.listen,
         experiments: args.experiments,
         out: args.out,
-        faults: args.faults,
-        backend: backend_url(args.backend)?,
-        traces: trace_options(args.traces, args.trace_share),
+        faults: args.around.faults,
+        backend: backend_url(args.around.backend)?,
+        traces: trace_options(args.around.traces, args.around.trace_share),
         start: start.filter(|name| !name.is_empty()),
         allowed_hosts: allowed_hosts(args.allowed_hosts)?,
     };

@@ -50,9 +50,9 @@ pub(super) fn run_options(args: &RunArgs, mode: Mode) -> Result<RunOptions, Fail
     Ok(RunOptions {
         out: args.out.clone(),
         listen: args.listen.unwrap_or_else(|| cli::default_listen(mode)),
-        faults: args.faults.clone(),
-        backend: backend_url(args.backend.clone())?,
-        traces: trace_options(args.traces.clone(), args.trace_share),
+        faults: args.around.faults.clone(),
+        backend: backend_url(args.around.backend.clone())?,
+        traces: trace_options(args.around.traces.clone(), args.around.trace_share),
         report: !args.no_report,
         quiet: args.quiet,
     })

@@ -4,7 +4,7 @@
 use super::placing::Moment;
 use super::points::{Buckets, Series, Steps, Values};
 use crate::watch::names::{self, Kind, Metric};
-use crate::watch::openmetrics::{escaped, number, write_head};
+use crate::watch::openmetrics::{Number, escaped, write_head};
 use prometheus::proto::MetricType;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -105,7 +105,7 @@ fn write_steps(
             continue;
         }
         written.samples += 1;
-        writeln!(out, "{name} {} {}", number(value + since), seconds(millis))?;
+        writeln!(out, "{name} {} {}", Number(value + since), seconds(millis))?;
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ impl HistogramNames {
         let (name, labels) = (series.metric.name, labels(series));
         let full = |ending: &str, more| named(&format!("{name}_{ending}"), &labels, more);
         let bounds = buckets.bounds.iter().copied().chain([f64::INFINITY]);
-        let bucket = |bound| full("bucket", Some(format!("le=\"{}\"", number(bound))));
+        let bucket = |bound| full("bucket", Some(format!("le=\"{}\"", Number(bound))));
         Self {
             buckets: bounds.map(bucket).collect(),
             sum: full("sum", None),
@@ -164,7 +164,7 @@ impl HistogramNames {
             all += own;
             let _ = writeln!(text, "{name} {all} {at}");
         }
-        let _ = writeln!(text, "{} {} {at}", self.sum, number(sum));
+        let _ = writeln!(text, "{} {} {at}", self.sum, Number(sum));
         let _ = writeln!(text, "{} {all} {at}", self.count);
     }
 }

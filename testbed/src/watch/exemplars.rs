@@ -59,10 +59,14 @@ impl Exemplars {
         }
     }
 
-    /// The exemplar of a bucket, counted from 0; the one without an upper bound is the last.
-    pub fn get(&self, metric: &Metric, labels: &[&str], bucket: usize) -> Option<Exemplar> {
-        let labels = labels.iter().map(ToString::to_string).collect();
-        self.kept().by_bucket.get(&(metric.name, labels, bucket)).copied()
+    /// The exemplars of a series by bucket. Buckets are counted from 0; the one without an upper bound is the
+    /// last.
+    pub fn of_series(&self, metric: &Metric, labels: &[&str]) -> BTreeMap<usize, Exemplar> {
+        let labels: Vec<_> = labels.iter().map(ToString::to_string).collect();
+        let (first, last) = ((metric.name, labels.clone(), 0), (metric.name, labels, usize::MAX));
+        let kept = self.kept();
+        let of_series = kept.by_bucket.range(first..=last);
+        of_series.map(|((_, _, bucket), exemplar)| (*bucket, *exemplar)).collect()
     }
 
     /// How many were turned away.
@@ -86,7 +90,10 @@ mod tests {
         let record = |value, trace_id| {
             exemplars.record(&names::WAIT, &["one"], value, trace_id, 1e9);
         };
-        let bucket = |bucket| exemplars.get(&names::WAIT, &["one"], bucket).map(|of| of.trace_id);
+        let bucket = |bucket| {
+            let of_series = exemplars.of_series(&names::WAIT, &["one"]);
+            of_series.get(&bucket).map(|of| of.trace_id)
+        };
         record(0.0, 1);
         record(0.000_1, 2);
         record(0.000_05, 3);
@@ -97,7 +104,7 @@ mod tests {
         let deadline = bounds.iter().position(|bound| *bound == 3.0);
         assert_eq!(bucket(deadline.unwrap()), Some(4), "a bound belongs to its bucket");
         assert_eq!(bucket(bounds.len()), Some(5), "beyond all bounds");
-        assert_eq!(exemplars.get(&names::WAIT, &["other"], 0), None);
+        assert!(exemplars.of_series(&names::WAIT, &["other"]).is_empty());
     }
 
     #[test]
@@ -109,8 +116,8 @@ mod tests {
         (0..=MAX_EXEMPLARS).for_each(|arm| record(arm, 1));
         assert_eq!(exemplars.turned_away(), 1);
         record(0, 2);
-        let first = exemplars.get(&names::WAIT, &["0"], 0);
-        assert_eq!(first.map(|of| of.trace_id), Some(2), "what is known is renewed");
+        let first = exemplars.of_series(&names::WAIT, &["0"]);
+        assert_eq!(first[&0].trace_id, 2, "what is known is renewed");
         exemplars.record(&names::ARRIVALS, &["one"], 1.0, 1, 0.0);
         assert_eq!(exemplars.turned_away(), 2, "a counter has no buckets");
     }

@@ -4,7 +4,7 @@ use super::prometheus::ArmLabel;
 use super::regime::{Regime, Regimes};
 use super::waits::waiter_name;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use testbed_core::download::Change;
 use testbed_core::event::Event;
@@ -58,7 +58,7 @@ enum What<'a> {
         limit: u64,
         direction: &'a str,
         reason: &'a str,
-        vitals: Map<String, Value>,
+        vitals: BTreeMap<&'static str, f64>,
     },
     Transfer {
         arm: &'a str,
@@ -142,8 +142,8 @@ fn write(out: &mut impl Write, now: Time, what: What<'_>) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn map(vitals: &Vitals) -> Map<String, Value> {
-    vitals.iter().map(|vital| (vital.name.to_owned(), vital.value.into())).collect()
+fn by_name(vitals: &Vitals) -> BTreeMap<&'static str, f64> {
+    vitals.iter().map(|vital| (vital.name, vital.value)).collect()
 }
 
 impl<W: Write> Observer for Journal<W> {
@@ -159,7 +159,7 @@ impl<W: Write> Observer for Journal<W> {
                 limit: update.limit,
                 direction: update.direction(),
                 reason: update.reason,
-                vitals: map(vitals),
+                vitals: by_name(vitals),
             },
             Event::Transfer { arm, waiter, change, .. } => {
                 let arm = &self.arms[arm.index()];

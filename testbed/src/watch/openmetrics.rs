@@ -4,7 +4,7 @@
 use super::exemplars::{Exemplar, Exemplars};
 use super::names::{self, Metric};
 use prometheus::proto::{self, MetricFamily, MetricType};
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 
 /// What an answer in this format says of itself.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -82,7 +82,7 @@ pub(crate) fn write_head(out: &mut String, name: &str, of_type: MetricType, help
 }
 
 fn write_sample(out: &mut String, (name, ending): (&str, &str), labels: &Labels, value: f64) {
-    let _ = writeln!(out, "{name}{ending}{} {}", labels.text(None), number(value));
+    let _ = writeln!(out, "{name}{ending}{} {}", labels.text(), Number(value));
 }
 
 fn write_histogram(
@@ -96,26 +96,25 @@ fn write_histogram(
     let finite = histogram.get_bucket().iter();
     let finite = finite.map(|bucket| (bucket.upper_bound(), bucket.cumulative_count()));
     let all = finite.filter(|(bound, _)| bound.is_finite());
+    let all = all.chain([(f64::INFINITY, histogram.get_sample_count())]);
     let metric = names::ALL.iter().find(|metric| metric.name == name);
-    for (index, (bound, count)) in
-        all.chain([(f64::INFINITY, histogram.get_sample_count())]).enumerate()
-    {
-        let _ = write!(out, "{name}_bucket{} {count}", labels.text(Some(bound)));
-        let exemplar =
-            metric.and_then(|metric| exemplars.get(metric, &labels.in_order_of(metric), index));
-        if let Some(exemplar) = exemplar {
-            write_exemplar(out, &exemplar);
+    let exemplars = metric.map(|metric| exemplars.of_series(metric, &labels.in_order_of(metric)));
+    let (exemplars, before_bound) = (exemplars.unwrap_or_default(), labels.before_bound());
+    for (bucket, (bound, count)) in all.enumerate() {
+        let _ = write!(out, "{name}_bucket{before_bound}le=\"{}\"}} {count}", Number(bound));
+        if let Some(exemplar) = exemplars.get(&bucket) {
+            write_exemplar(out, exemplar);
         }
         out.push('\n');
     }
-    let labels = labels.text(None);
-    let _ = writeln!(out, "{name}_sum{labels} {}", number(histogram.get_sample_sum()));
+    let labels = labels.text();
+    let _ = writeln!(out, "{name}_sum{labels} {}", Number(histogram.get_sample_sum()));
     let _ = writeln!(out, "{name}_count{labels} {}", histogram.get_sample_count());
 }
 
 fn write_exemplar(out: &mut String, exemplar: &Exemplar) {
     let Exemplar { trace_id, value, when } = *exemplar;
-    let _ = write!(out, " # {{trace_id=\"{trace_id:032x}\"}} {} {when:.3}", number(value));
+    let _ = write!(out, " # {{trace_id=\"{trace_id:032x}\"}} {} {when:.3}", Number(value));
 }
 
 /// The labels of a sample.
@@ -132,23 +131,33 @@ impl<'a> Labels<'a> {
         metric.labels.iter().filter_map(value).collect()
     }
 
-    /// As they are written, with the upper bound of a bucket if there is one.
-    fn text(&self, bound: Option<f64>) -> String {
-        let own = self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
-        let bound = bound.map(|bound| format!("le=\"{}\"", number(bound)));
-        let all: Vec<_> = own.chain(bound).collect();
-        if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
+    /// As they are written; nothing at all if there are none.
+    fn text(&self) -> String {
+        if self.0.is_empty() { String::new() } else { format!("{{{}}}", self.pairs().join(",")) }
+    }
+
+    /// As they are written up to the upper bound of a bucket, which comes last.
+    fn before_bound(&self) -> String {
+        let pairs = self.pairs().into_iter().map(|pair| pair + ",");
+        format!("{{{}", pairs.collect::<String>())
+    }
+
+    fn pairs(&self) -> Vec<String> {
+        self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect()
     }
 }
 
 /// A number as the format wants it: whole ones with `.0`, so that bounds are written in one way.
-pub(crate) fn number(value: f64) -> String {
-    if value == f64::INFINITY {
-        "+Inf".to_owned()
-    } else if value == f64::NEG_INFINITY {
-        "-Inf".to_owned()
-    } else {
-        format!("{value:?}")
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl Display for Number {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            f64::INFINITY => f.write_str("+Inf"),
+            f64::NEG_INFINITY => f.write_str("-Inf"),
+            value => write!(f, "{value:?}"),
+        }
     }
 }
 
