@@ -130,6 +130,8 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::store::Distribution;
+    use testbed_core::time::Nanos;
 
     /// A row of `testbed/vectors/distances.json`.
     #[derive(Deserialize)]
@@ -162,6 +164,18 @@ mod tests {
             assert!(one.distance(&one).unwrap() < 1e-12);
         }
         assert_eq!(counts(&[1]).distance(&Counts::default()), None);
+    }
+
+    #[test]
+    fn what_is_written_reads_back_and_exceeds_no_value_that_was_recorded() {
+        let mut recorded = Distribution::default();
+        [1_000_001, 124_980_001, 1_000_001].map(|ns| recorded.record(Nanos::new(ns)));
+        let expected = [(1_000_447, 2), (124_980_001, 1)];
+        assert_eq!(recorded.counts().collect::<Vec<_>>(), expected);
+        let csv = "arm,series,value_ns,count\na,limiter.wait,3,2\na,limiter.wait,5,1\n";
+        let all = read(csv.as_bytes()).unwrap();
+        assert_eq!(all[&("a".to_owned(), "limiter.wait".to_owned())], counts(&[3, 3, 5]));
+        assert!(read("arm,series,value_ns,count\na,limiter.wait,three,2\n".as_bytes()).is_err());
     }
 
     #[test]

@@ -127,16 +127,8 @@ fn headlines(all: &[(&Run, &Run)], arm: &str, tolerance: f64) -> Vec<Row> {
             Some(Pair { a, b, loss: loss(headline.better, a, b) })
         };
         let pairs: Vec<_> = all.iter().filter_map(pair).collect();
-        let row = Row {
-            arm: arm.to_owned(),
-            name: headline.name.to_owned(),
-            measure: number.measure.clone(),
-            unit: Some(headline.unit),
-            better: headline.better,
-            numbers: None,
-            standing: Standing::NotSeparated,
-            newly_failed: Vec::new(),
-        };
+        let row = Row::new([arm, headline.name, &number.measure], headline.better);
+        let row = Row { unit: Some(headline.unit), ..row };
         (!pairs.is_empty()).then(|| row.with(&pairs, tolerance))
     };
     first.of_arm(arm).filter_map(row).collect()
@@ -155,35 +147,26 @@ fn expectations(all: &[(&Run, &Run)], arm: &str, tolerance: f64) -> Vec<Row> {
 /// An expectation of an arm; nothing if it has neither numbers nor seeds that newly fail.
 fn expectation(all: &[(&Run, &Run)], first: &Judged, tolerance: f64) -> Option<Row> {
     let Judged { arm, id, measure, .. } = first;
-    let better = better(first)?;
-    let judged: Vec<_> = all
-        .iter()
-        .filter_map(|(a, b)| {
-            let of = |run: &'_ Run| run.verdict.expectation(arm, id).cloned();
-            Some((a.manifest.seed, of(a)?, of(b)?))
-        })
-        .collect();
-    let newly = judged.iter().filter(|(_, a, b)| a.verdict == "pass" && b.verdict == "fail");
-    let newly_failed: Vec<_> = newly.map(|(seed, ..)| *seed).collect();
+    let judged = |(a, b): &(&Run, &Run)| {
+        let of = |run: &Run| run.verdict.expectation(arm, id).cloned();
+        Some((a.manifest.seed, of(a)?, of(b)?))
+    };
+    let judged: Vec<_> = all.iter().filter_map(judged).collect();
+    let better = better(first);
     let same_clause = judged.iter().filter(|(_, a, b)| [&a.measure, &b.measure] == [measure; 2]);
-    let pair = |(_, a, b): &(u64, Judged, Judged)| {
-        let lost = a.margin.zip(b.margin).map(|(a, b)| a - b);
-        let (a, b) = (a.observed?, b.observed?);
-        let loss = if better == Better::Nearer { lost? } else { loss(better, a, b) };
-        Some(Pair { a, b, loss })
-    };
-    let pairs: Vec<_> = same_clause.filter_map(pair).collect();
-    let row = Row {
-        arm: arm.clone(),
-        name: id.clone(),
-        measure: measure.clone(),
-        unit: None,
-        better,
-        numbers: None,
-        standing: Standing::NotSeparated,
-        newly_failed,
-    };
+    let pairs: Vec<_> = same_clause.filter_map(|(_, a, b)| pair(a, b, better?)).collect();
+    let newly = judged.iter().filter(|(_, a, b)| a.verdict == "pass" && b.verdict == "fail");
+    let row = Row::new([arm, id, measure], better.unwrap_or(Better::Neither));
+    let row = Row { newly_failed: newly.map(|(seed, ..)| *seed).collect(), ..row };
     (!pairs.is_empty() || !row.newly_failed.is_empty()).then(|| row.with(&pairs, tolerance))
+}
+
+/// What two runs came to; nothing if one of them came to no number.
+fn pair(a: &Judged, b: &Judged, better: Better) -> Option<Pair> {
+    let margin_lost = a.margin.zip(b.margin).map(|(a, b)| a - b);
+    let (a, b) = (a.observed?, b.observed?);
+    let loss = if better == Better::Nearer { margin_lost? } else { loss(better, a, b) };
+    Some(Pair { a, b, loss })
 }
 
 /// Which way the number of an expectation is better, by the clause that it was taken from.
@@ -206,6 +189,20 @@ fn better(judged: &Judged) -> Option<Better> {
 }
 
 impl Row {
+    /// A row of an arm, a name and a measure, with nothing in it.
+    fn new([arm, name, measure]: [&str; 3], better: Better) -> Self {
+        Self {
+            arm: arm.to_owned(),
+            name: name.to_owned(),
+            measure: measure.to_owned(),
+            unit: None,
+            better,
+            numbers: None,
+            standing: Standing::NotSeparated,
+            newly_failed: Vec::new(),
+        }
+    }
+
     /// The row with what these pairs come to.
     fn with(mut self, pairs: &[Pair], tolerance: f64) -> Self {
         if !pairs.is_empty() {

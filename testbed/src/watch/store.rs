@@ -120,10 +120,12 @@ impl Distribution {
         (self.count() > 0).then(|| ns.clamp(self.min_ns, self.max_ns) as f64 / 1e9)
     }
 
-    /// Every value in nanoseconds, rounded up to three digits, and how many there are of it, in ascending order.
+    /// Every value in nanoseconds, rounded up as by [`Self::percentile`], and how many there are of it, in ascending
+    /// order.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        let within = |ns: u64| ns.clamp(self.min_ns, self.max_ns);
         let recorded = self.histogram.iter_recorded();
-        recorded.map(|value| (value.value_iterated_to(), value.count_at_value()))
+        recorded.map(move |value| (within(value.value_iterated_to()), value.count_at_value()))
     }
 
     fn add(&mut self, other: &Self) {

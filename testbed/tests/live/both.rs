@@ -50,9 +50,9 @@ fn both_modes_leave_their_distance_and_the_worse_verdict_counts() {
             assert!(row[mode]["values"].as_u64().unwrap() > 10, "{row}");
         }
     }
-    // No server is early in either world: the second of two waits for the first.
-    let latency = |mode: &str| distributions[1][mode]["p50"].as_f64().unwrap();
-    assert!(latency("virtual") >= 0.040 && latency("live") >= 0.040, "{}", distributions[1]);
+    // No server is early in either world.
+    let median = |mode: &str| distributions[1][mode]["p50"].as_f64().unwrap();
+    assert!(median("virtual") >= 0.020 && median("live") >= 0.020, "{}", distributions[1]);
     let windows = &both["distance"]["windows"];
     assert_eq!(windows[1]["in"], "second");
     assert_eq!((&windows[1]["virtual"], &windows[1]["live"]), (&2.0.into(), &2.0.into()));
