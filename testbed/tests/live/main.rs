@@ -14,6 +14,7 @@ mod metrics;
 mod open_load;
 mod prometheus;
 mod proxy;
+mod recorded;
 mod replay;
 mod timeouts;
 #[cfg(feature = "traces")]
