@@ -22,8 +22,13 @@ use document::Document;
 use file::{File, Mode, VERSION};
 use plan::Plan;
 use problem::{Problem, Report};
+use schema_check::Checker;
 use schemars::generate::SchemaSettings;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// Never changes, so it is made once: a sweep reads its file once and more for every point.
+static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new(schema()));
 
 /// What the command line changes of a file, and where that is.
 #[derive(Clone, Debug, Default)]
@@ -103,9 +108,8 @@ fn read(name: &str, text: &str, overrides: &Overrides) -> Result<(Document, Plan
     if let Some(problem) = other_version(&document) {
         return Err(fail(&document, vec![problem]));
     }
-    let schema = schema();
-    let mut problems = schema_check::check(&document, &schema);
-    let Some((mut file, lost)) = salvage::read(&document, &schema, &mut problems) else {
+    let mut problems = CHECKER.check(&document);
+    let Some((mut file, lost)) = salvage::read(&document, CHECKER.schema(), &mut problems) else {
         return Err(fail(&document, problems));
     };
     file.run.mode = overrides.mode.unwrap_or(file.run.mode);

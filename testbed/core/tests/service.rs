@@ -9,6 +9,7 @@ use testbed_core::service::{
     SlowStart, Which,
 };
 use testbed_core::time::{Nanos, Time};
+use testbed_core::trace::{Rows, Trace};
 
 fn ms(ms: u64) -> Time {
     Time::ZERO.after(Nanos::from_millis(ms))
@@ -28,6 +29,13 @@ fn rejecting(reject: Reject) -> Vec<Rule> {
 
 fn constant(servers: u32, backlog: u32) -> Service<u32> {
     backend(servers, Distribution::Constant(Nanos::from_millis(10)), backlog)
+}
+
+fn recorded(services_ms: &[u64]) -> Distribution {
+    let services = services_ms.iter().map(|ms| Nanos::from_millis(*ms)).collect();
+    let rows = Rows::default().with_services(services);
+    let (file, arm, sha256, classes) = ("t.csv".to_owned(), None, None, Vec::new());
+    Distribution::Trace(Trace { file, arm, sha256, rows: rows.into(), classes })
 }
 
 /// Lets the model go on by itself: everything that comes out, as (ms, job, status).
@@ -335,4 +343,11 @@ fn servers_that_start_slowly_get_faster_from_the_moment_that_is_switched_on() {
     assert!(SlowStart { from: half, over: Nanos::ZERO }.invalid().len() == 1);
     let never = SlowStart { from: Share::new(0.0).expect("within 0 to 1"), over: Nanos::ZERO };
     assert_eq!(never.invalid().len(), 2);
+}
+
+#[test]
+fn recorded_service_times_are_taken_in_the_order_of_arrival() {
+    let mut service = backend(8, recorded(&[30, 5, 20]), 10);
+    (0..4).for_each(|job| arrive(&mut service, Time::ZERO, job));
+    assert_eq!(run(&mut service), [(5.0, 1, 200), (20.0, 2, 200), (30.0, 0, 200), (30.0, 3, 200)]);
 }

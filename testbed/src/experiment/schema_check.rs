@@ -10,25 +10,52 @@ mod words;
 
 use super::document::{Document, escape};
 use super::problem::{Problem, closest, did_you_mean, short};
-use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::{ValidationError, Validator};
 use place::Place;
 use serde_json::Value;
 use words::{found, plain};
 pub(super) use words::{list, noun, of_type};
 
-/// All mistakes in `document` by a JSON Schema as schemars writes it (draft 7 or 2020-12), in a
-/// fixed order. Empty if the document is valid.
-///
-/// A schema that is itself broken is one problem of the whole file.
+/// All mistakes in `document` by a JSON Schema; see [`Checker`].
 pub fn check(document: &Document, schema: &Value) -> Vec<Problem> {
-    let instance = document.to_json();
-    match jsonschema::validator_for(schema) {
-        Ok(validator) => {
-            let errors: Vec<ValidationError<'_>> = validator.iter_errors(&instance).collect();
-            Check { schema }.problems(&errors)
+    Checker::new(schema.clone()).check(document)
+}
+
+/// A JSON Schema as schemars writes it (draft 7 or 2020-12), ready to check documents by. To make one takes ten
+/// times as long as to check by it.
+#[derive(Debug)]
+pub struct Checker {
+    schema: Value,
+    validator: Result<Validator, String>,
+}
+
+impl Checker {
+    /// A checker by this schema.
+    pub fn new(schema: Value) -> Self {
+        let validator = jsonschema::validator_for(&schema).map_err(|error| error.to_string());
+        Self { schema, validator }
+    }
+
+    /// The schema.
+    pub const fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// All mistakes in `document`, in a fixed order. Empty if it is valid.
+    ///
+    /// A schema that is itself broken is one problem of the whole file.
+    pub fn check(&self, document: &Document) -> Vec<Problem> {
+        let instance = document.to_json();
+        match &self.validator {
+            Ok(validator) => {
+                let errors: Vec<ValidationError<'_>> = validator.iter_errors(&instance).collect();
+                Check { schema: &self.schema }.problems(&errors)
+            }
+            Err(error) => {
+                vec![Problem::at_value("", format!("the schema itself is broken: {error}"))]
+            }
         }
-        Err(error) => vec![Problem::at_value("", format!("the schema itself is broken: {error}"))],
     }
 }
 

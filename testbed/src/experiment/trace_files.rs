@@ -34,7 +34,8 @@ pub(super) fn read(
     folder: Option<&Path>,
     problems: &mut Vec<Problem>,
 ) -> TraceFiles {
-    let mut reading = Reading { folder, read: BTreeMap::new(), files: BTreeMap::new(), bytes: 0 };
+    let (read, rows, files) = Default::default();
+    let mut reading = Reading { folder, read, rows, files, bytes: 0 };
     let mut each = |at: String, trace: &mut Trace, column: Column| {
         if let Err(mistake) = reading.fill(trace, column) {
             let at = format!("{at}/{}", mistake.field);
@@ -48,8 +49,7 @@ pub(super) fn read(
         (at, arm.load.as_mut(), arm.backend.as_mut())
     });
     for (at, load, backend) in [common].into_iter().chain(arms) {
-        let load = load.and_then(LoadConfig::trace_mut);
-        if let Some((below, trace)) = load {
+        if let Some((below, trace)) = load.and_then(LoadConfig::trace_mut) {
             let column =
                 if below.starts_with("open") { Column::Arrivals } else { Column::Services };
             each(format!("{at}/load/{below}"), trace, column);
@@ -75,6 +75,23 @@ enum Column {
     Services,
 }
 
+impl Column {
+    /// Its name in the header.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Arrivals => "arrival_s",
+            Self::Services => "service_s",
+        }
+    }
+
+    fn is_empty(self, rows: &Rows) -> bool {
+        match self {
+            Self::Arrivals => rows.arrivals.is_empty(),
+            Self::Services => rows.services().is_empty(),
+        }
+    }
+}
+
 /// Why a trace cannot be had.
 struct Mistake {
     /// The field of the trace that is wrong.
@@ -92,8 +109,10 @@ impl Mistake {
 struct Reading<'f> {
     /// Where the experiment is.
     folder: Option<&'f Path>,
-    /// The name by content and the content of each file so far, by its name in the experiment.
+    /// The SHA-256 and the content of each file so far, by its name in the experiment.
     read: BTreeMap<String, (String, Arc<[u8]>)>,
+    /// The rows of each file so far, of one arm or all. Places that name the same share them.
+    rows: BTreeMap<(String, Option<String>), Arc<Rows>>,
     files: TraceFiles,
     bytes: u64,
 }
@@ -105,31 +124,38 @@ impl Reading<'_> {
         if let Some(other) = trace.sha256.as_ref().filter(|expected| **expected != hash) {
             let message =
                 format!("the SHA-256 of {called} is {hash}, not {other}: it is another file now");
-            let help = "take the file from before, or leave out `sha256:` if the new one is meant"
-                .to_owned();
-            return Err(Mistake { field: "sha256", message, help });
+            let help = "take the file from before, or leave out `sha256:` if the new one is meant";
+            return Err(Mistake { field: "sha256", message, help: help.to_owned() });
         }
-        let rows = rows::read(&content, trace.arm.as_deref()).map_err(|wrong| {
-            let line = wrong.line.map_or_else(String::new, |line| format!(":{line}"));
-            Mistake::of_file(format!("{called}{line}: {}", wrong.message), wrong.cure)
-        })?;
-        let (name, there) = match column {
-            Column::Arrivals => ("arrival_s", rows.arrivals.len()),
-            Column::Services => ("service_s", rows.services().len()),
-        };
-        if there == 0 {
-            let of = trace.arm.as_ref().map_or_else(String::new, |arm| format!(" of arm `{arm}`"));
-            let message = format!("{called} has no `{name}` in any row{of}");
-            let help = format!(
-                "it is a CSV file with a header; give it a column `{name}` in seconds, and a row a request"
-            );
-            return Err(Mistake::of_file(message, help));
+        let rows = self.rows(&called, &content, trace.arm.clone())?;
+        if column.is_empty(&rows) {
+            let (of, name) = (trace.arm.as_ref(), column.name());
+            let of = of.map_or_else(String::new, |arm| format!(" of arm `{arm}`"));
+            let help =
+                format!("give the file a column `{name}` in seconds, and at least one row{of}");
+            return Err(Mistake::of_file(format!("{called} has no `{name}`{of}"), help));
         }
         trace.file = format!("trace-{}.csv", &hash[..16]);
-        trace.sha256 = Some(hash);
-        trace.rows = Arc::new(rows);
+        (trace.sha256, trace.rows) = (Some(hash), rows);
         self.files.insert(trace.file.clone(), content);
         Ok(())
+    }
+
+    fn rows(
+        &mut self,
+        called: &str,
+        content: &[u8],
+        arm: Option<String>,
+    ) -> Result<Arc<Rows>, Mistake> {
+        let key = (called.to_owned(), arm);
+        if let Some(known) = self.rows.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let rows = rows::read(content, key.1.as_deref()).map_err(|wrong| {
+            let message = format!("{called}:{}: {}", wrong.line, wrong.message);
+            Mistake::of_file(message, wrong.cure)
+        })?;
+        Ok(Arc::clone(self.rows.entry(key).or_insert_with(|| Arc::new(rows))))
     }
 
     /// The SHA-256 and the content of the file that an experiment calls so.

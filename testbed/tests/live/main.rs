@@ -15,6 +15,7 @@ mod metrics;
 mod open_load;
 mod prometheus;
 mod proxy;
+mod recorded;
 mod replay;
 mod timeouts;
 #[cfg(feature = "traces")]

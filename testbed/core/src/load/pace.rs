@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn a_trace_gives_each_arrival_once_and_then_none() {
         let arrivals: Vec<_> = [0, 5, 5, 9].map(Time::from_nanos).to_vec();
-        let rows = crate::trace::Rows { arrivals: arrivals.clone(), ..Default::default() };
+        let mut rows = crate::trace::Rows::default();
+        rows.arrivals.clone_from(&arrivals);
         let file = "t.csv".to_owned();
         let (arm, sha256, rows) = (None, None, std::sync::Arc::new(rows));
         let config = trace::Config { file, arm, sha256, rows, classes: Vec::new() };

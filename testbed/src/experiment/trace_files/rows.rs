@@ -16,15 +16,15 @@ const MOST_SECONDS: f64 = 30.0 * 24.0 * 3600.0;
 /// What is wrong with a trace.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    /// The line in the file, from 1, if it is one.
-    pub(super) line: Option<u64>,
+    /// The line in the file, from 1.
+    pub(super) line: u64,
     pub(super) message: String,
     pub(super) cure: &'static str,
 }
 
 impl Wrong {
-    fn new(line: impl Into<Option<u64>>, message: impl Into<String>, cure: &'static str) -> Self {
-        Self { line: line.into(), message: message.into(), cure }
+    fn new(line: u64, message: impl Into<String>, cure: &'static str) -> Self {
+        Self { line, message: message.into(), cure }
     }
 }
 
@@ -35,7 +35,7 @@ type Places = [Option<usize>; 4];
 pub(super) fn read(content: &[u8], arm: Option<&str>) -> Result<Rows, Wrong> {
     let mut reader = ReaderBuilder::new().from_reader(content);
     let unread = |error: csv::Error| {
-        let line = error.position().map(csv::Position::line);
+        let line = error.position().map_or(1, csv::Position::line);
         let cure = "write UTF-8 text, and in each row as many cells as in the header";
         Wrong::new(line, error.to_string(), cure)
     };
@@ -154,7 +154,7 @@ mod tests {
             (seconds("a"), seconds("b"), seconds("c")),
             (vec![1.0, 2.0], vec![0.5, 0.75], vec![])
         );
-        assert_eq!(read(text, None).unwrap_err().line, Some(3), "all of them are not");
+        assert_eq!(read(text, None).unwrap_err().line, 3, "all of them are not");
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             (&many, None, MOST_ROWS as u64 + 2, "more than 1000000 rows"),
         ] {
             let wrong = read(text.as_bytes(), arm).unwrap_err();
-            assert_eq!(wrong.line, Some(line), "{}", wrong.message);
+            assert_eq!(wrong.line, line, "{}", wrong.message);
             assert!(wrong.message.contains(words), "{}: {words}", wrong.message);
         }
     }

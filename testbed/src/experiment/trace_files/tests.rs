@@ -36,6 +36,7 @@ fn a_plan_calls_its_traces_by_what_they_hold_and_has_them_with_it() {
     assert_eq!((again.resolved, again.traces), (plan.resolved, plan.traces));
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_wrong_with_a_trace_is_told_at_its_field() {
     let folder = tempfile::tempdir().unwrap();

@@ -137,3 +137,22 @@ fn the_first_sentence_ends_with_its_mark() {
         assert_eq!(first_sentence(text), first, "{text:?}");
     }
 }
+
+#[test]
+fn an_experiment_may_name_traces_beside_it_and_none_elsewhere() {
+    let (dir, catalogue) = scratch();
+    let folder = dir.path().join("mine/deep");
+    let found = catalogue.find("deep/mine/calm").unwrap();
+    let load = |file: &str| {
+        let set = ("load".to_owned(), format!("{{ open: {{ trace: {{ file: {file} }} }} }}"));
+        found.plan(&Overrides { set: vec![set], ..Overrides::default() })
+    };
+    for place in ["mine/t.csv", "t.csv"] {
+        fs::write(folder.join(place), "arrival_s\n0.5\n").unwrap();
+    }
+    assert_eq!(load("t.csv").unwrap().traces.len(), 1);
+    for elsewhere in ["../t.csv", "../../calm.yaml", "/etc/hostname"] {
+        let said = load(elsewhere).unwrap_err().to_string();
+        assert!(said.contains("is not a path within"), "{elsewhere}: {said}");
+    }
+}
