@@ -232,4 +232,5 @@ laws! {
     Gradient => gradient,
     Vegas => vegas,
     Windowed => windowed,
+    Unlimited => unlimited,
 }
