@@ -233,4 +233,5 @@ laws! {
     Vegas => vegas,
     Windowed => windowed,
     Unlimited => unlimited,
+    Ciad => ciad,
 }
