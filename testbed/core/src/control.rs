@@ -234,4 +234,5 @@ laws! {
     Windowed => windowed,
     Unlimited => unlimited,
     Ciad => ciad,
+    Envoy => envoy,
 }
