@@ -139,6 +139,9 @@ pub trait Law: Default {
     }
 }
 
+/// A limit that no gate reaches: it counts what is in flight in 32 bits.
+pub const UNBOUNDED: u64 = u32::MAX as u64;
+
 /// The step of Vegas and its relatives: 1 below 100 requests, 2 below 1000, and so on.
 fn log10(window: f64) -> f64 {
     f64::from((window as u64).max(10).ilog10())
@@ -229,4 +232,7 @@ laws! {
     Gradient => gradient,
     Vegas => vegas,
     Windowed => windowed,
+    Unlimited => unlimited,
+    Ciad => ciad,
+    Envoy => envoy,
 }

@@ -27,6 +27,7 @@ pub mod hold;
 pub mod limit;
 pub mod load;
 pub mod observe;
+pub mod quantile;
 pub mod quantity;
 pub mod queue;
 pub mod request;
