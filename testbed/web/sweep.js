@@ -62,7 +62,7 @@ function showSweep(data) {
   document.getElementById("name").textContent = `${experiment}: a sweep`;
   document.getElementById("about").textContent = about;
   const sum = expect ? ` ${agree} of ${points} points are as predicted` : ` ${points} points`;
-  document.getElementById("state").replaceChildren(word(verdict, "span"), `${sum}, ${seeds} seeds each`);
+  document.getElementById("state").replaceChildren(word(verdict, "span"), `${sum}, ${seeds} ${seeds === 1 ? "seed" : "seeds"} each`);
   const guards = breaches.map((breach) => make("p", { className: "guard" }, `guard, ${breach}`));
   const file = make("details", {}, make("summary", {}, "The experiment (experiment.yaml)"), make("pre", { tabIndex: 0 }, text));
   const part = (title, ...children) => (children.length > 0 ? [make("section", {}, make("h2", {}, title), ...children)] : []);

@@ -132,3 +132,74 @@ impl<'p> Look<'p> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::example;
+    use super::*;
+    use crate::drive::interrupt::Interrupt;
+    use crate::experiment::{self, Overrides};
+    use crate::watch::recorder::Recorder;
+    use crate::watch::server::ServerMetrics;
+    use std::task::{Context, Poll, Waker};
+
+    /// Ticks with which a round must be over, however slow the machine is: a pause each.
+    const ROUND_TICKS: u64 = 1000;
+
+    fn plan() -> Plan {
+        let text = "version: 1\nname: s\narms: { a: { controller: { fixed: { limit: 8 } } } }\n\
+                    backend: { servers: 1, service: { constant: 1ms } }\nload: { closed: { clients: 1 } }\n\
+                    phases: [ { name: p, for: 100s } ]\n\
+                    expect:\n\
+                    - { id: low, that: max(admission.in_flight) < 9 }\n\
+                    - { id: back, that: 'settling(controller.window, band=5%) < 9s' }\n";
+        experiment::load("s", text, &Overrides::default()).unwrap()
+    }
+
+    /// The messages that a history has now.
+    fn told(history: &History) -> Vec<Message> {
+        let mut reader = history.reader().unwrap();
+        let mut all = Vec::new();
+        while let Poll::Ready(Some(frame)) = reader.poll_next(&Context::from_waker(Waker::noop())) {
+            let text = String::from_utf8(frame.to_vec()).unwrap();
+            let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+            all.push(serde_json::from_str(data).unwrap());
+        }
+        all
+    }
+
+    #[test]
+    fn every_expectation_is_told_once_and_again_only_if_it_stands_otherwise() {
+        let (plan, history) = (plan(), History::new(example(), ServerMetrics::default()));
+        let recorder = Recorder::new(&plan.arms, false, std::io::sink());
+        let referee = Referee::new(&plan, recorder, Interrupt::default());
+        let mut onlooker = Onlooker::new(&plan, referee, Some(history.clone()));
+        onlooker.on_event(Time::ZERO, &Event::Phase { index: 0, name: "p" });
+        // Nobody is in flight, at any tick: after the first round nothing is new.
+        for tick in 1..=ROUND_TICKS {
+            onlooker.on_event(Time::ZERO.after(Nanos::from_millis(tick)), &Event::Tick);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let stands = told(&history).into_iter().filter_map(|message| match message {
+            Message::Standing { expectations, .. } => Some(expectations),
+            _ => None,
+        });
+        let stands: Vec<_> = stands.collect();
+        let words =
+            |(place, standing): &(usize, Standing)| (*place, standing.id.clone(), standing.stand);
+        let first: Vec<_> = stands[0].iter().map(words).collect();
+        assert_eq!(
+            first,
+            [(0, "low".to_owned(), Stand::Holds), (1, "back".to_owned(), Stand::AtEnd)]
+        );
+        assert_eq!(stands.len(), 1, "{stands:?}");
+    }
+
+    #[test]
+    fn without_readers_nobody_looks() {
+        let plan = plan();
+        let recorder = Recorder::new(&plan.arms, false, std::io::sink());
+        let referee = Referee::new(&plan, recorder, Interrupt::default());
+        assert!(Onlooker::new(&plan, referee, None).look.is_none());
+    }
+}

@@ -25,7 +25,7 @@ fn ran(more: &[&str]) -> Scratch {
 }
 
 /// The data of a report.
-fn data(html: &str) -> serde_json::Value {
+pub(crate) fn data(html: &str) -> serde_json::Value {
     let begin = "<script type=\"application/json\" id=\"data\">";
     let data = html.split_once(begin).unwrap().1.split_once("</script>").unwrap().0;
     serde_json::from_str(data).unwrap()
@@ -42,7 +42,29 @@ fn a_run_leaves_a_report_unless_it_is_told_not_to() {
     let window = &data["series"][0];
     assert_eq!((&window["series"], &window["arm"]), (&"controller.window".into(), &"a".into()));
     assert_eq!(window["v"][0], 1.0);
+    let waits = data["admission_waits"]["a"].as_array().unwrap();
+    assert_eq!((&waits[0][0], &waits[waits.len() - 1][0]), (&0.0.into(), &1.0.into()));
     assert!(!ran(&["--no-report"]).run_dir().join("report.html").exists());
+}
+
+#[test]
+fn a_report_has_the_regimes_with_their_spans() {
+    let scratch = Scratch::new();
+    let file = super::shipped("stall/overload-recovery.yaml");
+    let finished = scratch.run(&["run", &file, "--mode", "virtual", "--quiet"]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let data = data(&fs::read_to_string(scratch.run_dir().join("report.html")).unwrap());
+    let regimes = data["regimes"].as_array().unwrap().iter();
+    let of = |arm| {
+        regimes.clone().filter(move |span| span["arm"] == arm).map(|span| {
+            let word = |field: &str| span[field].as_str().unwrap().to_owned();
+            (word("regime"), span["from_s"].as_f64().unwrap(), span["to_s"].as_f64().unwrap())
+        })
+    };
+    // As docs/regimes.md has them.
+    let integer: Vec<_> = of("integer").collect();
+    assert_eq!(integer, [("collapse".to_owned(), 3.6, 5.0), ("stall".to_owned(), 5.1, 30.0)]);
+    assert_eq!(of("double").collect::<Vec<_>>(), [("collapse".to_owned(), 3.6, 5.0)]);
 }
 
 #[test]

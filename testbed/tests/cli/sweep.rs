@@ -103,7 +103,8 @@ fn sweep_dir(scratch: &Scratch) -> PathBuf {
 
 #[test]
 fn a_wrong_prediction_is_exit_code_99_and_marked_on_the_map() {
-    let (code, text, _) = sweep(&scratch(), &["--set", "sweep.predict.when=limit < 4"]);
+    let scratch = scratch();
+    let (code, text, _) = sweep(&scratch, &["--set", "sweep.predict.when=limit < 4"]);
     assert_eq!(code, 99, "{text}");
     assert!(text.contains("6 of 8 points are as predicted"), "{text}");
     let rows: Vec<Vec<&str>> =
@@ -111,6 +112,14 @@ fn a_wrong_prediction_is_exit_code_99_and_marked_on_the_map() {
     let expected: [Vec<&str>; 4] =
         [vec!["1", "#", "#"], vec!["2", "#", "#"], vec!["4", "!", "."], vec!["8", "!", "."]];
     assert_eq!(rows, expected, "{text}");
+    let report = fs::read_to_string(sweep_dir(&scratch).join("report.html")).unwrap();
+    let data = crate::report::data(&report);
+    let cell = |cell: &Value| (cell["held"] == cell["of"], cell["agrees"] == true);
+    let cells: Vec<_> = data["cells"].as_array().unwrap().iter().map(cell).collect();
+    let (as_told, wrong, not) = ((true, true), (true, false), (false, true));
+    assert_eq!(cells, [as_told, as_told, as_told, as_told, wrong, not, wrong, not]);
+    assert_eq!((&data["agree"], &data["when"]), (&6.into(), &"limit < 4".into()));
+    assert_eq!(data["rows"].as_array().unwrap().len(), 8);
 }
 
 #[test]
