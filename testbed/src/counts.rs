@@ -169,7 +169,9 @@ mod tests {
     #[test]
     fn what_is_written_reads_back_and_exceeds_no_value_that_was_recorded() {
         let mut recorded = Distribution::default();
-        [1_000_001, 124_980_001, 1_000_001].map(|ns| recorded.record(Nanos::new(ns)));
+        for ns in [1_000_001, 124_980_001, 1_000_001] {
+            recorded.record(Nanos::new(ns));
+        }
         let expected = [(1_000_447, 2), (124_980_001, 1)];
         assert_eq!(recorded.counts().collect::<Vec<_>>(), expected);
         let csv = "arm,series,value_ns,count\na,limiter.wait,3,2\na,limiter.wait,5,1\n";
