@@ -27,7 +27,6 @@ use crate::watch::prometheus::{ArmLabel, Prometheus, RunLabels};
 use crate::watch::recorder::Recorder;
 use crate::watch::serve::{MetricsServer, ServeError};
 use crate::watch::server::ServerMetrics;
-use crate::watch::store::Store;
 use crate::watch::view::View;
 use crate::watch::waits::WaitLog;
 use faults::EngineChoice;
@@ -347,7 +346,9 @@ fn watched(
     Ok(match ran? {
         Ending::Complete | Ending::Interrupted(Signal::Halt) => {
             let (store, ruling) = recorded?;
-            write_admission(plan, &store, run_dir).map_err(failed)?;
+            if let Some(csv) = admission::csv(&store, &plan.arm_names()) {
+                run_dir.write(ADMISSION, csv).map_err(failed)?;
+            }
             Outcome::Judged(match ruling {
                 None => judge(plan, &store),
                 Some(ruling) => ruled(plan, &store, ruling),
@@ -360,14 +361,6 @@ fn watched(
 /// Whether a run of `plan` records waits.
 pub(crate) fn has_waits(plan: &Plan) -> bool {
     plan.waits != Waits::Off && plan.arms.iter().any(|arm| arm.downloads().is_some())
-}
-
-/// How long requests waited, if there are requests.
-fn write_admission(plan: &Plan, store: &Store, run_dir: &RunDir) -> io::Result<()> {
-    if plan.arms.iter().all(|arm| arm.calls().is_none()) {
-        return Ok(());
-    }
-    run_dir.write(ADMISSION, admission::csv(store, &plan.arm_names()))
 }
 
 /// A log of waits, if there are waits and they are to be recorded.
