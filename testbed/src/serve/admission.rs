@@ -62,8 +62,11 @@ impl ArmWaits {
     fn shares(&self) -> Shares {
         let all = (self.none + self.buckets.iter().sum::<u64>()) as f64;
         let longest_s = self.longest.as_secs_f64();
-        let upper_s =
-            |bucket: usize| SHORTEST.as_secs_f64() * ((bucket + 1) as f64 / OF_OCTAVE).exp2();
+        // The last bucket is open.
+        let upper_s = |bucket: usize| match bucket + 1 {
+            BUCKETS => longest_s,
+            next => SHORTEST.as_secs_f64() * (next as f64 / OF_OCTAVE).exp2(),
+        };
         let buckets = self.buckets.iter().enumerate().map(|(n, count)| (upper_s(n), *count));
         let counts = std::iter::once((0.0, self.none)).chain(buckets);
         let mut below = 0;

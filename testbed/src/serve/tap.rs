@@ -108,13 +108,14 @@ impl Tap {
     }
 
     fn sample(&mut self, now: Time) {
-        let (t_ns, arms) = (now.as_nanos(), self.unseen.snapshot());
-        self.history.tell(&Message::States { t_ns, arms });
+        let t_ns = now.as_nanos();
         for arm in self.arms.iter_mut().filter(|arm| arm.regime != arm.told) {
             arm.told = arm.regime;
             let (arm, regime) = (arm.name.clone(), arm.regime.name().to_owned());
             self.history.tell(&Message::Regime { t_ns, arm, regime });
         }
+        let arms = self.unseen.snapshot();
+        self.history.tell(&Message::States { t_ns, arms });
     }
 }
 
@@ -153,8 +154,8 @@ impl Observer for Tap {
             Event::Tick => self.tick(now),
             // The last state is told, however fast virtual time went.
             Event::End => {
-                self.sample(now);
                 self.tell_admission(now);
+                self.sample(now);
             }
             // They are in the samples.
             _ => {}
