@@ -1,6 +1,7 @@
 //! `windtunnel serve`: a server that runs experiments when it is asked to, one at a time, and shows
 //! them. It is the form for a machine that is left alone.
 
+mod admission;
 mod api;
 pub mod catalogue;
 pub(crate) mod events;

@@ -19,14 +19,6 @@ pub(crate) fn has_waits(plan: &Plan) -> bool {
     plan.waits != Waits::Off && plan.arms.iter().any(|arm| arm.downloads().is_some())
 }
 
-/// How long requests waited, if there are requests.
-fn write_admission(plan: &Plan, store: &Store, run_dir: &RunDir) -> io::Result<()> {
-    if plan.arms.iter().all(|arm| arm.calls().is_none()) {
-        return Ok(());
-    }
-    run_dir.write(ADMISSION, admission::csv(store, &plan.arm_names()))
-}
-
 /// A log of waits, if there are waits and they are to be recorded.
 pub(super) fn wait_log(
     plan: &Plan,
@@ -46,7 +38,9 @@ pub(super) fn write_numbers(
     store: &Store,
     entries: &Entries,
 ) -> io::Result<()> {
-    write_admission(plan, store, run_dir)?;
+    if let Some(csv) = admission::csv(store, &plan.arm_names()) {
+        run_dir.write(ADMISSION, csv)?;
+    }
     run_dir.write("numbers.json", pretty(&headline::numbers(plan, store, entries))?)?;
     run_dir.write("distributions.csv", counts::write(plan, store)?)
 }

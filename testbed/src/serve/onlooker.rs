@@ -1,4 +1,4 @@
-//! Looks at what a run has recorded so far, and tells its history how expectations stand and how long requests waited.
+//! Looks at what a run has recorded so far, and tells its history how expectations stand.
 //!
 //! It looks on the run's own thread, between two events, so it takes little of its time: at a sampling instant one slice at
 //! most, then nothing for a hundred times as long as that took. Whatever takes too long once is left to the end.
@@ -10,7 +10,6 @@ use crate::verdict::evaluate::Evidence;
 use crate::verdict::judge::Judge;
 use crate::verdict::referee::Referee;
 use crate::verdict::standing::{Stand, Standing};
-use crate::watch::admission;
 use std::collections::BTreeMap;
 use std::io::Write;
 use testbed_clock::LiveClock;
@@ -37,7 +36,6 @@ pub(crate) struct Onlooker<'p, W: Write> {
 /// How far a look has come.
 struct Look<'p> {
     plan: &'p Plan,
-    arms: Vec<String>,
     history: History,
     clock: LiveClock,
     /// Each expectation of each arm.
@@ -81,9 +79,9 @@ impl<'p> Look<'p> {
         };
         let rows: Vec<_> = plan.expect.iter().flat_map(of).collect();
         let news = rows.iter().map(|(_, _, standing)| standing.clone()).enumerate().collect();
-        let (clock, arms) = (LiveClock::start(), plan.arm_names());
+        let clock = LiveClock::start();
         let (due, round_due) = (Time::ZERO, Time::ZERO);
-        Self { plan, arms, history, clock, rows, next: 0, news, due, round_due }
+        Self { plan, history, clock, rows, next: 0, news, due, round_due }
     }
 
     fn tick<W: Write>(&mut self, now: Time, referee: &Referee<'_, W>) {
@@ -97,7 +95,7 @@ impl<'p> Look<'p> {
             self.row(&judge, referee);
         }
         if self.next == self.rows.len() && self.clock.now() < slice_end {
-            self.round(now, referee);
+            self.round(now);
             self.round_due = begin.after(EVERY);
         }
         let end = self.clock.now();
@@ -119,16 +117,11 @@ impl<'p> Look<'p> {
     }
 
     /// All rows have been looked at.
-    fn round<W: Write>(&mut self, now: Time, referee: &Referee<'_, W>) {
+    fn round(&mut self, now: Time) {
         self.next = 0;
-        let t_ns = now.as_nanos();
         if !self.news.is_empty() {
             let expectations = std::mem::take(&mut self.news).into_iter().collect();
-            self.history.tell(&Message::Standing { t_ns, expectations });
-        }
-        let arms = admission::so_far(referee.store(), &self.arms);
-        if !arms.is_empty() {
-            self.history.tell(&Message::AdmissionWaits { t_ns, arms });
+            self.history.tell(&Message::Standing { t_ns: now.as_nanos(), expectations });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Watches a run and tells its history what a view elsewhere needs.
 
+use super::admission::AdmissionWaits;
 use super::history::History;
 use super::waiting::WaitingArms;
 use super::wire::{Kind, Message};
@@ -16,6 +17,9 @@ const EVERY: Nanos = Nanos::from_millis(100);
 /// Wall time between two lists of who waits: people read them.
 const WAITING_EVERY: Nanos = Nanos::from_secs(1);
 
+/// Wall time between two distributions of waits for admission, which are long messages.
+const ADMISSION_EVERY: Nanos = Nanos::from_secs(2);
+
 /// An observer that tells phases and faults as they come, and the arms at most ten times a second
 /// of wall time.
 #[derive(Debug)]
@@ -23,6 +27,7 @@ pub(crate) struct Tap {
     unseen: Unseen,
     history: History,
     waiting: WaitingArms,
+    admission: AdmissionWaits,
     regimes: Regimes,
     arms: Vec<ArmRegime>,
     /// Whether an arm has a limiter, so that somebody may wait.
@@ -30,6 +35,7 @@ pub(crate) struct Tap {
     clock: LiveClock,
     throttle: Throttle,
     waiting_throttle: Throttle,
+    admission_throttle: Throttle,
 }
 
 /// The regime of one arm, which is sampled as its numbers are: in virtual time it may change thousands of times a second.
@@ -42,7 +48,7 @@ struct ArmRegime {
 
 /// Lets one thing pass at a time.
 #[derive(Debug)]
-pub(super) struct Throttle {
+struct Throttle {
     /// Between two that pass.
     every: Nanos,
     /// From when on the next may pass.
@@ -54,6 +60,7 @@ impl Tap {
     pub(crate) fn new(history: History, arms: &[ArmLabel]) -> Self {
         let info = history.info();
         let regimes = Regimes::new(arms);
+        let admission = AdmissionWaits::new(arms.iter().map(|arm| arm.name.clone()));
         let unseen = Unseen::new(&info.labels(), info.length());
         let waiting = WaitingArms::new(info.arms.keys().cloned());
         let downloads = info.arms.values().any(|kind| *kind == Kind::Downloads);
@@ -68,12 +75,14 @@ impl Tap {
             unseen,
             history,
             waiting,
+            admission,
             regimes,
             arms,
             downloads,
             clock,
             throttle,
             waiting_throttle,
+            admission_throttle: Throttle::new(ADMISSION_EVERY),
         }
     }
 
@@ -82,29 +91,40 @@ impl Tap {
         if self.throttle.lets(wall) {
             self.sample(now);
         }
+        if self.admission_throttle.lets(wall) {
+            self.tell_admission(now);
+        }
         if self.downloads && self.waiting_throttle.lets(wall) {
             self.history
                 .tell(&Message::Waiting { t_ns: now.as_nanos(), arms: self.waiting.oldest(now) });
         }
     }
 
+    fn tell_admission(&self, now: Time) {
+        let (t_ns, arms) = (now.as_nanos(), self.admission.shares());
+        if !arms.is_empty() {
+            self.history.tell(&Message::AdmissionWaits { t_ns, arms });
+        }
+    }
+
     fn sample(&mut self, now: Time) {
-        let (t_ns, arms) = (now.as_nanos(), self.unseen.snapshot());
-        self.history.tell(&Message::States { t_ns, arms });
+        let t_ns = now.as_nanos();
         for arm in self.arms.iter_mut().filter(|arm| arm.regime != arm.told) {
             arm.told = arm.regime;
             let (arm, regime) = (arm.name.clone(), arm.regime.name().to_owned());
             self.history.tell(&Message::Regime { t_ns, arm, regime });
         }
+        let arms = self.unseen.snapshot();
+        self.history.tell(&Message::States { t_ns, arms });
     }
 }
 
 impl Throttle {
-    pub(super) const fn new(every: Nanos) -> Self {
+    const fn new(every: Nanos) -> Self {
         Self { every, due: Time::ZERO }
     }
 
-    pub(super) fn lets(&mut self, wall: Time) -> bool {
+    fn lets(&mut self, wall: Time) -> bool {
         if wall < self.due {
             return false;
         }
@@ -119,6 +139,7 @@ impl Observer for Tap {
     fn on_event(&mut self, now: Time, event: &Event<'_>) {
         self.unseen.on_event(now, event);
         self.waiting.on_event(event);
+        self.admission.on_event(event);
         let t_ns = now.as_nanos();
         for (arm, regime) in self.regimes.follow(now, event) {
             self.arms[arm.index()].regime = regime;
@@ -132,7 +153,10 @@ impl Observer for Tap {
             }
             Event::Tick => self.tick(now),
             // The last state is told, however fast virtual time went.
-            Event::End => self.sample(now),
+            Event::End => {
+                self.tell_admission(now);
+                self.sample(now);
+            }
             // They are in the samples.
             _ => {}
         }

@@ -93,7 +93,8 @@ impl Standing {
         let findings = judge.findings(scope, sentence);
         let decided = for_good(sentence, &findings);
         let finding = hung_on(findings);
-        self.stand = match (over.then_some(finding.class).or(decided.map(class)), finding.class) {
+        let decided = if over { Some(finding.class) } else { decided.map(class) };
+        self.stand = match (decided, finding.class) {
             (Some(class), _) => decided_as(class, expectation.severity),
             (None, Class::Pass) => Stand::Holds,
             (None, Class::Inconclusive) => Stand::Waits,

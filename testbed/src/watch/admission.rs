@@ -1,5 +1,4 @@
-//! How long requests waited for admission, as the shares of them that waited no longer: `admission.csv`, and the same of a
-//! run that goes on.
+//! How long requests waited for admission, as the shares of them that waited no longer: `admission.csv`.
 
 use super::series::PerRequest;
 use super::store::Store;
@@ -11,9 +10,7 @@ pub const ADMISSION: &str = "admission.csv";
 /// Its first line.
 pub const HEADER: &str = "arm,share,wait_s";
 /// Points of a distribution in the file, evenly spread over the requests.
-const FINE: u32 = 200;
-/// The same while a run goes: as many as a chart on a phone can show.
-const COARSE: u32 = 40;
+const PARTS: u32 = 200;
 
 /// Pairs of a share of all requests, 0 to 1, and the seconds that they did not exceed.
 pub type Shares = Vec<(f64, f64)>;
@@ -24,27 +21,23 @@ pub fn shares(parts: u32) -> impl Iterator<Item = f64> {
     even.chain([0.998, 0.999, 0.9995, 0.9999, 1.0])
 }
 
-/// What is recorded of the `arms` so far, coarsely. Arms without admissions are left out.
-pub fn so_far(store: &Store, arms: &[String]) -> IndexMap<String, Shares> {
-    of(store, arms, COARSE)
-}
-
-/// The content of [`ADMISSION`].
-pub fn csv(store: &Store, arms: &[String]) -> String {
+/// The content of [`ADMISSION`]; `None` if nobody was admitted, as where all arms have limiters.
+pub fn csv(store: &Store, arms: &[String]) -> Option<String> {
+    let all = of(store, arms);
     let mut out = format!("{HEADER}\n");
-    for (arm, shares) in of(store, arms, FINE) {
+    for (arm, shares) in &all {
         for (share, wait_s) in shares {
             let _ = writeln!(out, "{arm},{share},{wait_s}");
         }
     }
-    out
+    (!all.is_empty()).then_some(out)
 }
 
-fn of(store: &Store, arms: &[String], parts: u32) -> IndexMap<String, Shares> {
+fn of(store: &Store, arms: &[String]) -> IndexMap<String, Shares> {
     let waits = arms.iter().zip(&store.arms).map(|(name, arm)| {
         let waits = arm.distribution(PerRequest::Wait, None);
         let point = |share: f64| Some((share, waits.percentile(share * 100.0)?));
-        (name.clone(), shares(parts).filter_map(point).collect::<Shares>())
+        (name.clone(), shares(PARTS).filter_map(point).collect::<Shares>())
     });
     waits.filter(|(_, shares)| !shares.is_empty()).collect()
 }
@@ -61,14 +54,14 @@ mod tests {
         // 0 to 999 ms, one each.
         (0..1000).for_each(|ms| store.arms[0].record(PerRequest::Wait, Nanos::from_millis(ms)));
         let arms = ["a".to_owned(), "silent".to_owned()];
-        let csv = csv(&store, &arms);
+        assert_eq!(csv(&Store::new(2), &arms), None);
+        let csv = csv(&store, &arms).unwrap();
         let rows: Vec<_> = csv.lines().collect();
         assert_eq!(rows[..2], [HEADER, "a,0,0"]);
-        assert_eq!(rows.len(), 1 + shares(FINE).count());
+        assert_eq!(rows.len(), 1 + shares(PARTS).count());
         let half: f64 =
             rows.iter().find_map(|row| row.strip_prefix("a,0.5,")).unwrap().parse().unwrap();
         assert!((half - 0.499).abs() < 1e-3, "{half}");
         assert_eq!(rows.last(), Some(&"a,1,0.999"));
-        assert_eq!(so_far(&store, &arms)["a"].len(), shares(COARSE).count());
     }
 }
