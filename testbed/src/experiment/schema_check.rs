@@ -22,8 +22,8 @@ pub fn check(document: &Document, schema: &Value) -> Vec<Problem> {
     Checker::new(schema.clone()).check(document)
 }
 
-/// A JSON Schema as schemars writes it (draft 7 or 2020-12), ready to check documents by. To make one takes ten
-/// times as long as to check by it.
+/// A JSON Schema as schemars writes it (draft 7 or 2020-12), ready to check documents by. To make one takes 25 ms,
+/// and to read a whole file with it less than half a millisecond.
 #[derive(Debug)]
 pub struct Checker {
     schema: Value,

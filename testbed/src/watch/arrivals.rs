@@ -82,3 +82,37 @@ impl<W: Write> Observer for ArrivalLog<W> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testbed_core::request::{Arm, Class};
+    use testbed_core::time::Nanos;
+
+    /// The log of one request that is tried again, and of another, where so many rows are left.
+    fn rows(rows_left: usize) -> String {
+        let mut out = Vec::new();
+        let arms = vec![("a".to_owned(), vec!["gold".to_owned(), "tin".to_owned()])];
+        let (classes, live, failure) = (true, false, None);
+        let mut log = ArrivalLog { arms, classes, rows_left, out: &mut out, live, failure };
+        let at = |ns| Time::from_nanos(ns);
+        let first = Arrival { class: Class(1), ..Arrival::new(0, 0, at(5)) };
+        for arrival in [first, first.again(at(7)), Arrival::new(1, 0, at(2_000_000_009))] {
+            let (arm, lag) = (Arm(0), Nanos::from_millis(3));
+            log.on_event(at(3_000_000_000), &Event::Arrived { arm, arrival, lag });
+        }
+        log.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_row_has_the_planned_instant_and_further_attempts_have_none() {
+        assert_eq!(rows(9), "a,0.000000005,tin\na,2.000000009,gold\n");
+    }
+
+    #[test]
+    fn a_log_ends_where_no_rows_are_left() {
+        assert_eq!(rows(1), "a,0.000000005,tin\n");
+        assert_eq!(rows(0), "");
+    }
+}
