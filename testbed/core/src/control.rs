@@ -235,4 +235,5 @@ laws! {
     Unlimited => unlimited,
     Ciad => ciad,
     Envoy => envoy,
+    VectorArc => vector_arc,
 }
