@@ -236,4 +236,5 @@ laws! {
     Ciad => ciad,
     Envoy => envoy,
     VectorArc => vector_arc,
+    BrpcAuto => brpc_auto,
 }
