@@ -237,4 +237,5 @@ laws! {
     Envoy => envoy,
     VectorArc => vector_arc,
     BrpcAuto => brpc_auto,
+    Failsafe => failsafe,
 }
