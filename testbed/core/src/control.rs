@@ -238,4 +238,5 @@ laws! {
     VectorArc => vector_arc,
     BrpcAuto => brpc_auto,
     Failsafe => failsafe,
+    VeloxCap => velox_cap,
 }
