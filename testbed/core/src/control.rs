@@ -239,4 +239,5 @@ laws! {
     BrpcAuto => brpc_auto,
     Failsafe => failsafe,
     VeloxCap => velox_cap,
+    AwsCubic => aws_cubic,
 }
