@@ -240,4 +240,5 @@ laws! {
     Failsafe => failsafe,
     VeloxCap => velox_cap,
     AwsCubic => aws_cubic,
+    SreThrottle => sre_throttle,
 }
