@@ -283,6 +283,7 @@ impl Controller for BrpcAuto {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Update;
     use super::*;
 
     /// `times` answers, one each ms from `from_ms` on, that took 10 ms.
@@ -307,8 +308,6 @@ mod tests {
         }
         last
     }
-
-    use super::super::Update;
 
     #[test]
     fn a_thousand_a_second_at_10_ms_are_10_and_what_it_explores() {

@@ -18,8 +18,9 @@
 //! Worked numbers: 200 comes down to 1 in 34 decreases, and below 10 each takes exactly 1. One more for
 //! each round trip: at 200 ms, 500 to 1000 takes 100 s.
 //!
-//! Known failures: slow to come back (issues 3255 and 7371 there), and an error that has nothing to do
-//! with load holds it down.
+//! Known failures: slow to come back (issues 3255 and 7371 there); an error that has nothing to do with
+//! load holds it down; and where every answer takes exactly the same time the threshold is the mean, so a
+//! window that is not used shrinks.
 
 use super::{Controller, Decision, Invalid, Law, wrong, wrong_backoff, wrong_range};
 use crate::quantity::Coefficient;
@@ -139,7 +140,8 @@ pub struct VectorArc {
 
 impl VectorArc {
     fn count(&mut self, sample: &Sample) {
-        self.current.reached_limit |= u64::from(sample.in_flight_at_start) >= self.limit();
+        let in_flight = sample.in_flight_at_start.max(sample.in_flight_at_end);
+        self.current.reached_limit |= u64::from(in_flight) >= self.limit();
         if sample.outcome == Outcome::Success {
             self.current.successes += 1;
             self.current.rtt_sum_ns += sample.rtt().get() as f64;
@@ -243,8 +245,8 @@ mod tests {
             start: at(end - rtt),
             sent: at(end - rtt),
             end: at(end),
-            in_flight_at_start: law.limit() as u32,
-            in_flight_at_end: 1,
+            in_flight_at_start: 1,
+            in_flight_at_end: law.limit() as u32,
             limit_at_start: law.limit(),
             outcome,
             bytes: 0,
