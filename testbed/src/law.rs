@@ -26,7 +26,8 @@ pub enum Law {
 }
 
 /// The document that a law on the command line is taken for: `law: {velox: {...}}`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Wrapped<T> {
     law: T,
 }
@@ -55,23 +56,12 @@ pub fn parse(text: &str) -> Result<Law, Report> {
 }
 
 fn read<T: DeserializeOwned + JsonSchema>(document: &Document) -> Result<T, Report> {
-    let problems = schema_check::check(document, &wrap(schema_for!(T).to_value()));
+    let problems = schema_check::check(document, &schema_for!(Wrapped<T>).to_value());
     if !problems.is_empty() {
         return Err(Report::new(document, problems));
     }
     let wrapped = document.deserialize::<Wrapped<T>>();
     wrapped.map(|wrapped| wrapped.law).map_err(|problem| Report::new(document, vec![problem]))
-}
-
-fn wrap(mut law: serde_json::Value) -> serde_json::Value {
-    let definitions = law.as_object_mut().and_then(|law| law.remove("$defs"));
-    serde_json::json!({
-        "type": "object",
-        "properties": { "law": law },
-        "required": ["law"],
-        "additionalProperties": false,
-        "$defs": definitions.unwrap_or_default(),
-    })
 }
 
 impl Law {
@@ -113,6 +103,16 @@ mod tests {
         let input = "# recorded\nrtt_ns,note\n1000,a\n2000,\"b, c\"\n";
         let expected = "# recorded\nrtt_ns,note,limit,window\n1000,a,7,7\n2000,\"b, c\",7,7\n";
         assert_eq!(driven("{fixed: {limit: 7}}", input).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_law_inside_of_another_is_read_and_checked() {
+        let inside = |law: &str| parse(&format!("{{windowed: {{law: {law}}}}}"));
+        assert!(inside("{aimd: {initial: 30}}").is_ok_and(|law| law.invalid().is_empty()));
+        let unknown = inside("{aimd: {inital: 30}}").unwrap_err().render(false);
+        assert!(unknown.contains("did you mean `initial`?"), "{unknown}");
+        let invalid = inside("{aimd: {initial: 10}}").unwrap().invalid();
+        assert!(invalid[0].message.contains("initial 10 is outside"), "{invalid:?}");
     }
 
     #[test]

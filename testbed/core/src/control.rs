@@ -235,4 +235,10 @@ laws! {
     Unlimited => unlimited,
     Ciad => ciad,
     Envoy => envoy,
+    VectorArc => vector_arc,
+    BrpcAuto => brpc_auto,
+    Failsafe => failsafe,
+    VeloxCap => velox_cap,
+    AwsCubic => aws_cubic,
+    SreThrottle => sre_throttle,
 }

@@ -141,7 +141,8 @@ fn no_law_turns_everything_away() {
 fn who_is_not_released_is_released_when_the_law_said() {
     for config in ControllerConfig::all() {
         let mut law = config.build(&Streams::new(1));
-        for sample in history() {
+        // After a round trip of 584 years time itself is over.
+        for sample in history().into_iter().filter(|sample| sample.end < Time::NEVER) {
             let _ = law.on_sample(sample.end, &sample);
             let arrival = Arrival::new(0, 0, sample.end);
             let Some(due) = (!law.releases(sample.end, &arrival)).then(|| law.next_wake()) else {

@@ -71,6 +71,47 @@ fn every_recorded_row_is_reproduced() {
     }
 }
 
+/// The rows of `made` whose last limit is not the recorded one.
+fn differing(made: &str) -> Vec<StringRecord> {
+    let mut rows = records(made).into_iter();
+    let header = rows.next().unwrap();
+    let limits: Vec<_> = (0..header.len()).filter(|column| &header[*column] == "limit").collect();
+    assert_eq!(limits.len(), 2, "the recorded limit and ours: {header:?}");
+    rows.filter(|row| row[limits[0]] != row[limits[1]]).collect()
+}
+
+#[test]
+fn every_row_recorded_from_netflix_is_reproduced() {
+    const LAWS: [(&str, &str); 7] = [
+        ("aimd_default", "{aimd: {initial: 20, min: 20, max: 200, backoff: 0.9, timeout: 5s}}"),
+        (
+            "aimd_timeout15ms",
+            "{aimd: {initial: 10, min: 1, max: 100, backoff: 80%, timeout: 15ms}}",
+        ),
+        ("gradient2_default", "{gradient2: {}}"),
+        (
+            "gradient2_min1",
+            "{gradient2: {initial: 5, min: 1, max: 500, smoothing: 0.5, queue: 2, \
+             long_window: 100, tolerance: 1}}",
+        ),
+        ("gradient_noprobe", "{gradient: {probe_interval: off}}"),
+        ("vegas_noprobe", "{vegas: {probe_multiplier: 1000000}}"),
+        (
+            "windowed_gradient2",
+            "{windowed: {min_window: 100ms, max_window: 100ms, law: {gradient2: {min: 5}}}}",
+        ),
+    ];
+    let (scratch, files) = (Scratch::new(), vectors("netflix_"));
+    assert_eq!(files.len(), LAWS.len());
+    for (name, law) in LAWS {
+        let named = format!("netflix_{name}.csv");
+        let file = files.iter().find(|file| file.ends_with(&named)).unwrap();
+        let finished = scratch.run(&["law", law, "--input", file.to_str().unwrap()]);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        assert_eq!(differing(&finished.stdout), Vec::<StringRecord>::new(), "{name}");
+    }
+}
+
 fn law_of_7(scratch: &Scratch, input: &str, args: &[&str]) -> Finished {
     scratch.file("input.csv", input);
     let stdin = Stdio::from(File::open(scratch.path().join("input.csv")).unwrap());
