@@ -143,7 +143,7 @@ impl Client {
             let ids = ids.attempt(arm, attempt);
             let context = ids.traceparent(ids.span(CALL_SPAN));
             let context = HeaderValue::from_bytes(&context).expect("digits are a header value");
-            headers.insert(TRACE_HEADER, context);
+            headers.insert(&TRACE_HEADER, context);
         }
         request
     }

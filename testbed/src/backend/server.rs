@@ -8,7 +8,7 @@ use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::header::RETRY_AFTER;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use std::future;
@@ -30,7 +30,8 @@ pub const AGE_HEADER: &str = "x-windtunnel-age-ns";
 pub const LATENESS_HEADER: &str = "x-windtunnel-lateness-ns";
 
 /// Request header, and the same in the answer: the context of the call's trace (W3C Trace Context).
-pub const TRACE_HEADER: &str = "traceparent";
+/// Every request of a traced run has it, so that its name is made once and not for each.
+pub static TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
 
 /// Request header: the class of the client, which rules go by.
 pub const CLASS_HEADER: &str = "x-windtunnel-class";
@@ -139,8 +140,8 @@ async fn answer(
         (status, account(served), "no\n").into_response()
     };
     // So that a client sees that its context has come through.
-    if let Some(context) = head.headers.get(TRACE_HEADER) {
-        response.headers_mut().insert(TRACE_HEADER, context.clone());
+    if let Some(context) = head.headers.get(&TRACE_HEADER) {
+        response.headers_mut().insert(&TRACE_HEADER, context.clone());
     }
     if let Some(harm) = harm {
         if let Some(retry) = harm.retry_after.as_ref().and_then(retry_after) {
