@@ -110,6 +110,12 @@ fn jitter(rng: &mut Rng) -> f64 {
     0.5 + rng.random::<f64>() / 2.0
 }
 
+/// The least whole number that is not below `queue`, which is 0 or more: `ceil` without a call.
+fn whole_above(queue: f64) -> f64 {
+    let whole = queue as u32;
+    f64::from(if f64::from(whole) < queue { whole.saturating_add(1) } else { whole })
+}
+
 /// The running law.
 #[derive(Debug)]
 pub struct Vegas {
@@ -181,7 +187,7 @@ impl Controller for Vegas {
             self.base = Some(rtt);
             return Decision::Waiting;
         };
-        let queue = libm::ceil(self.window * (1.0 - base.get() as f64 / rtt.get() as f64));
+        let queue = whole_above(self.window * (1.0 - base.get() as f64 / rtt.get() as f64));
         self.queue = Some(queue);
         if dropped {
             return self.replace(self.window - log10(self.window), "drop");
