@@ -102,6 +102,14 @@ def configuration(folder, testbed, toxiproxy, prometheus):
     return file
 
 
+def check_exposition(api):
+    """What Prometheus's own linter says against the metrics of a server that has run everything."""
+    command = ["promtool", "check", "metrics"]
+    linted = subprocess.run(command, input=get(f"{api}/metrics"), capture_output=True, text=True, check=False)
+    said = linted.stdout + linted.stderr
+    return [f"promtool check metrics: {said.strip()}"] if linted.returncode or said else []
+
+
 def run_all(api, prometheus):
     for experiment, changes in RUNS:
         asked = {"experiment": experiment, "mode": "live", "set": changes}
@@ -169,7 +177,8 @@ def main(binary):
         prometheus.ends(time.time())
         answered = scrapes(prometheus)
         faults, counts = check_all(prometheus)
-        faults += check_rules(prometheus) + check_traces(prometheus, sink) + notices_mistakes(prometheus)
+        faults += check_exposition(api) + check_rules(prometheus)
+        faults += check_traces(prometheus, sink) + notices_mistakes(prometheus)
     took = time.monotonic() - began
     finish("live", faults, f"{counts}; {answered}; runs {ran:.1f} s, all {took:.1f} s")
 
