@@ -1,7 +1,7 @@
 //! Experiment files: from YAML to a plan that can be run, or to a report of every mistake.
 //!
 //! ```text
-//! text -> Document (positions) -> schema check -> File (typed) -> semantic check -> Plan
+//! text -> Document (positions; an arm's `set` carried out) -> schema check -> File (typed) -> semantic check -> Plan
 //! ```
 //!
 //! Each stage goes on with what the ones before could read, so that one report has all mistakes.
@@ -65,10 +65,18 @@ impl Overrides {
         with
     }
 
+    /// What is common to all arms is changed before they take it over, so that they have it; what is changed in
+    /// one stays as it is told.
     fn change(&self, document: &mut Document) -> Result<(), Problem> {
-        for (path, value) in &self.set {
+        let of_an_arm = |(path, _): &&(String, String)| path.starts_with("arms.");
+        for (path, value) in self.set.iter().filter(|setting| !of_an_arm(setting)) {
             document.set(path, value)?;
         }
+        document.inherit();
+        for (path, value) in self.set.iter().filter(of_an_arm) {
+            document.set(path, value)?;
+        }
+        document.inherit();
         if !self.axes.is_empty() && document.to_json().pointer("/sweep/axes").is_none() {
             document.set("sweep.axes", "{}")?;
         }

@@ -5,6 +5,7 @@
 //! then serves the schema check as JSON and the typed stage through serde_yaml, and `--set`
 //! changes it in between.
 
+mod inherit;
 mod load;
 mod mend;
 mod node;
@@ -143,7 +144,8 @@ impl Document {
     /// Overrides one value, as `--set path=value` does.
     ///
     /// `path` is dotted: `arms.integer.controller.velox.start`, `phases[1].for` or `phases.1.for`.
-    /// The last field may be new to its mapping; all before it must exist. The value is YAML, of
+    /// The last field may be new to its mapping; all before it must exist, but a block at the top, and a block of
+    /// an arm, which is the common one until it is set within. The value is YAML, of
     /// which the same is refused as in a file; an empty text is null.
     ///
     /// # Errors

@@ -189,6 +189,10 @@ pub struct ArmFile {
     /// What its clients do, in place of the common block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientConfig>,
+    /// Single fields of its blocks, by their paths in the arm; all else of a block is as in the common one.
+    // Empty from here on: they are put in their places before the file is read into this type.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub set: IndexMap<String, serde_json::Value>,
 }
 
 /// Which arms are before one and the same backend, so that one can crowd out the other.

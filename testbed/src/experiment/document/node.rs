@@ -63,6 +63,14 @@ impl Node {
         }
     }
 
+    /// The field of this name, to be changed.
+    pub(super) fn field_mut(&mut self, name: &str) -> Option<&mut Field> {
+        match &mut self.data {
+            Data::Mapping(fields) => fields.iter_mut().find(|field| field.name == name),
+            Data::Scalar(_) | Data::List(_) => None,
+        }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         match &self.data {
             Data::Scalar(value) => value.clone(),

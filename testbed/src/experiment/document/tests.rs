@@ -223,3 +223,82 @@ fn no_text_makes_it_panic() {
         }
     }
 }
+
+const ARMS: &str = "\
+client: { timeout: 2s }
+arms:
+  wide: { controller: { fixed: { limit: 9 } } }
+  narrow:
+    controller: { fixed: { limit: 9 } }
+    set: { backend.servers: 2, 'backend.queue': lifo, controller.fixed.limit: 1, admission.max_waiting: 3 }
+  own: { backend: { servers: 5 }, set: { backend.servers: 6 } }
+backend: { servers: 8, service: { constant: 1ms } }
+";
+
+#[test]
+fn an_arm_sets_single_fields_of_the_blocks_that_it_takes() {
+    let mut document = parse(ARMS);
+    document.inherit();
+    let arms = &document.to_json()["arms"];
+    assert_eq!(arms["wide"], json!({ "controller": { "fixed": { "limit": 9 } } }));
+    let narrow = json!({
+        "controller": { "fixed": { "limit": 1 } },
+        "backend": { "servers": 2, "service": { "constant": "1ms" }, "queue": "lifo" },
+        "admission": { "max_waiting": 3 },
+    });
+    assert_eq!(arms["narrow"], narrow);
+    assert_eq!(arms["own"], json!({ "backend": { "servers": 6 } }));
+    assert!(document.is_sound());
+    // What is set stands where it was written, and so does its name; what was copied, at the top.
+    for (path, at, line, column) in [
+        ("/arms/narrow/backend/servers", At::Value, 6, 29),
+        ("/arms/narrow/backend/servers", At::Key, 6, 12),
+        ("/arms/narrow/backend/queue", At::Key, 6, 32),
+        ("/arms/narrow/backend/service/constant", At::Value, 8, 45),
+        ("/arms/narrow/admission", At::Key, 6, 82),
+    ] {
+        let found = document.locate(path, at);
+        assert_eq!((found.line, found.column), (line, column), "{path}");
+    }
+}
+
+#[test]
+fn what_an_arm_cannot_set_says_why() {
+    for (path, message, help) in [
+        (
+            "fautls.x",
+            "`fautls` is no block of an arm",
+            "a path in `set` begins with backend, load, ",
+        ),
+        ("bakend.servers", "`bakend` is no block of an arm (did you mean `backend`?)", "a path"),
+        ("backend.x.y", "`backend.x.y`: there is no `x`", "`backend` has the fields servers, serv"),
+        ("load.open.rate", "`load.open.rate`: there is no `open`", "`load` has no fields"),
+    ] {
+        let mut document = parse(&ARMS.replace("'backend.queue'", path));
+        document.inherit();
+        let report = Report::new(&document, []).to_json();
+        let problem = &report[0];
+        assert_eq!((&problem["line"], &problem["column"]), (&json!(6), &json!(32)), "{path}");
+        assert_eq!(problem["message"], message);
+        assert!(problem["help"].as_str().unwrap().starts_with(help), "{problem}");
+        assert!(!document.is_sound());
+    }
+}
+
+#[test]
+fn a_setting_reaches_into_a_block_that_an_arm_has_from_the_top() {
+    let mut document = parse(ARMS);
+    document.set("backend.servers", "7").unwrap();
+    document.inherit();
+    document.set("arms.wide.client.timeout", "1s").unwrap();
+    document.set("arms.narrow.client.deadline", "4s").unwrap();
+    let arms = &document.to_json()["arms"];
+    assert_eq!(arms["wide"]["client"], json!({ "timeout": "1s" }));
+    assert_eq!(arms["narrow"]["client"], json!({ "timeout": "2s", "deadline": "4s" }));
+    assert_eq!(arms["narrow"]["backend"]["servers"], 2, "its own");
+    assert_eq!(
+        document.to_json()["client"],
+        json!({ "timeout": "2s" }),
+        "the others' is as it was"
+    );
+}
