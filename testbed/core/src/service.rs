@@ -9,12 +9,14 @@
 
 mod background;
 mod backlog;
+mod body;
 mod capacity;
 mod config;
 mod http;
 mod slow_start;
 
 pub use backlog::{Codel, Discipline, Expired};
+pub use body::{BodySize, MAX_BODY};
 pub use config::ServiceConfig;
 pub use http::{
     Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,
@@ -47,6 +49,8 @@ pub struct Released<J> {
     pub job: J,
     /// HTTP status of the answer.
     pub status: u16,
+    /// Bytes of its body.
+    pub body: u64,
     /// Its age and how late it is.
     pub served: Served,
     /// What a rule does to the answer; it leaves at once and whole, if none.
@@ -56,8 +60,8 @@ pub struct Released<J> {
 impl<J> Released<J> {
     /// The job, and all else without it.
     pub fn split(self) -> (J, Released<()>) {
-        let Self { job, status, served, harm } = self;
-        (job, Released { job: (), status, served, harm })
+        let Self { job, status, body, served, harm } = self;
+        (job, Released { job: (), status, body, served, harm })
     }
 }
 
@@ -76,6 +80,8 @@ pub struct BackendState {
 struct Job<J> {
     /// `None`: it is background.
     payload: Option<J>,
+    /// Calls that came before it.
+    call: u64,
     arrived: Time,
     /// When its client gives it up.
     until: Time,
@@ -92,6 +98,7 @@ impl<J> Job<J> {
     const fn background(now: Time) -> Self {
         Self {
             payload: None,
+            call: 0,
             arrived: now,
             until: Time::NEVER,
             ready: now,
@@ -198,12 +205,13 @@ impl<J> Service<J> {
     /// A request arrives.
     pub fn arrive(&mut self, now: Time, request: Request<'_>, payload: J) {
         // Drawn for every call, so that the n-th call takes as long in every arm.
-        let service = self.config.service.nth(self.calls, &mut self.service_rng);
+        let call = self.calls;
+        let service = self.config.service.nth(call, &mut self.service_rng);
         self.calls += 1;
         let Decided { rejected, harm } = self.rules.decide(request);
         let until = request.patience.map_or(Time::NEVER, |patience| now.after(patience));
         let payload = Some(payload);
-        let slot = self.store(Job { payload, until, service, harm, ..Job::background(now) });
+        let slot = self.store(Job { payload, call, until, service, harm, ..Job::background(now) });
         if self.frozen_at.is_some() {
             self.at_the_door.push((slot, rejected));
         } else {
@@ -346,7 +354,8 @@ impl<J> Service<J> {
         let job = self.forget(slot);
         let served = Served { age: now.since(job.arrived), lateness: now.since(planned) };
         let payload = job.payload.expect("what is answered was asked for");
-        Released { job: payload, status: job.status, served, harm: job.harm }
+        let body = self.config.body.nth(job.call, job.status);
+        Released { job: payload, status: job.status, body, served, harm: job.harm }
     }
 
     /// Takes a job out of its slot.

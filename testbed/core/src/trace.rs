@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// A CSV file in the experiment file's folder or below it, by its path from there. Its header has some of the
-    /// columns arrival_s, service_s, class and arm.
+    /// columns arrival_s, service_s, body_bytes, class and arm.
     #[schemars(example = &"arrivals.csv")]
     pub file: String,
     /// Only the rows that have this in their column `arm`; all rows, if left out.
@@ -41,6 +41,8 @@ pub struct Rows {
     /// When each request arrived, since the run's beginning; never before the one above.
     pub arrivals: Vec<Time>,
     services: Vec<Nanos>,
+    /// Bytes in the body of each one's answer.
+    pub bodies: Vec<u64>,
     /// The class of each, as an index into the names.
     pub classes: Vec<u8>,
     /// The names of the classes, in the order in which they come up.
@@ -79,6 +81,13 @@ impl Trace {
         let services = &self.rows.services;
         let index = n.checked_rem(services.len() as u64).unwrap_or(0);
         services.get(index as usize).copied().unwrap_or(Nanos::ZERO)
+    }
+
+    /// Bytes in the body of the answer to the n-th request from 0; after the last row they come again from the first.
+    pub fn body(&self, n: u64) -> u64 {
+        let bodies = &self.rows.bodies;
+        let index = n.checked_rem(bodies.len() as u64).unwrap_or(0);
+        bodies.get(index as usize).copied().unwrap_or(0)
     }
 }
 

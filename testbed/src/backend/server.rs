@@ -108,20 +108,20 @@ pub(super) async fn run(
 
 /// One request for service.
 async fn serve(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    answer(&engine, request, |_| "ok\n".into_response()).await
+    answer(&engine, request, |_, bytes| file::body(bytes).into_response()).await
 }
 
 /// One request for a range of the file: a job like any other, until it is released.
 async fn serve_file(State(engine): State<Arc<Engine>>, request: Request) -> Response {
-    answer(&engine, request, file::respond).await
+    answer(&engine, request, |headers, _| file::respond(headers)).await
 }
 
-/// Makes a request a job and waits for its release. `succeed` is given the request's headers and
-/// says what a success is.
+/// Makes a request a job and waits for its release. `succeed` is given the request's headers and the bytes of the
+/// answer's body by the model, and says what a success is.
 async fn answer(
     engine: &Engine,
     request: Request,
-    succeed: impl FnOnce(&HeaderMap) -> Response,
+    succeed: impl FnOnce(&HeaderMap, u64) -> Response,
 ) -> Response {
     let (head, body) = request.into_parts();
     if to_bytes(body, BODY_LIMIT).await.is_err() {
@@ -129,13 +129,13 @@ async fn answer(
     }
     let (responder, released) = oneshot::channel();
     engine.arrive(described(&head), responder);
-    let Ok(Released { status, served, harm, .. }) = released.await else {
+    let Ok(Released { status, body, served, harm, .. }) = released.await else {
         // The backend is closing and about to cut this connection: an answer would be a lie.
         return future::pending().await;
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = if status.is_success() {
-        (account(served), succeed(&head.headers)).into_response()
+        (account(served), succeed(&head.headers, body)).into_response()
     } else {
         (status, account(served), "no\n").into_response()
     };

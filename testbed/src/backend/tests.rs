@@ -6,7 +6,8 @@ use crate::client::{Client, Reply};
 use std::time::Duration;
 use testbed_clock::LiveClock;
 use testbed_core::distribution::Distribution;
-use testbed_core::service::{HttpFault, Reject};
+use testbed_core::limit::quantity::Bytes;
+use testbed_core::service::{BodySize, HttpFault, Reject};
 use testbed_core::time::{Nanos, Time};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -92,6 +93,19 @@ async fn a_constant_service_time_is_never_cut_short() {
         assert!(rtt >= age(&reply));
         assert_eq!(reply.served.unwrap().lateness, age(&reply).minus(service));
         assert_eq!(reply.bytes, 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_success_has_as_many_bytes_as_it_is_to_have_and_a_refusal_a_word() {
+    for bytes in [0, 1, 200_000, 1 << 20] {
+        let body = BodySize::Constant(Bytes::new(bytes));
+        let config = ServiceConfig { body, ..config(1, Nanos::from_millis(1), 0) };
+        let bench = Bench::start(config).await;
+        assert_eq!(bench.client.call(0).await.bytes, bytes);
+        let reject: Reject = serde_yaml::from_str("{ status: 429 }").unwrap();
+        bench.backend.set_rules(vec![storm(reject)]);
+        assert_eq!(bench.client.call(1).await.bytes, 3);
     }
 }
 

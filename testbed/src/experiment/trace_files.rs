@@ -54,17 +54,22 @@ pub(super) fn read(
                 if below.starts_with("open") { Column::Arrivals } else { Column::Services };
             each(format!("{at}/load/{below}"), trace, column);
         }
-        if let Some(trace) = backend.and_then(|ServiceConfig { service, .. }| service.trace_mut()) {
+        let Some(ServiceConfig { service, body, .. }) = backend else { continue };
+        if let Some(trace) = service.trace_mut() {
             each(format!("{at}/backend/service/trace"), trace, Column::Services);
+        }
+        if let Some(trace) = body.trace_mut() {
+            each(format!("{at}/backend/body/trace"), trace, Column::Bodies);
         }
     }
     reading.files
 }
 
-/// One request at 0 s that takes a second: too much for nobody.
+/// One request at 0 s that takes a second, and an empty answer: too much for nobody.
 fn neutral() -> Rows {
     let mut rows = Rows::default();
     rows.arrivals.push(Time::ZERO);
+    rows.bodies.push(0);
     rows.with_services(vec![Nanos::from_secs(1)])
 }
 
@@ -73,6 +78,7 @@ fn neutral() -> Rows {
 enum Column {
     Arrivals,
     Services,
+    Bodies,
 }
 
 impl Column {
@@ -81,6 +87,15 @@ impl Column {
         match self {
             Self::Arrivals => "arrival_s",
             Self::Services => "service_s",
+            Self::Bodies => "body_bytes",
+        }
+    }
+
+    /// What its numbers are in.
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Arrivals | Self::Services => " in seconds",
+            Self::Bodies => "",
         }
     }
 
@@ -88,6 +103,7 @@ impl Column {
         match self {
             Self::Arrivals => rows.arrivals.is_empty(),
             Self::Services => rows.services().is_empty(),
+            Self::Bodies => rows.bodies.is_empty(),
         }
     }
 }
@@ -129,10 +145,9 @@ impl Reading<'_> {
         }
         let rows = self.rows(&called, &content, trace.arm.clone())?;
         if column.is_empty(&rows) {
-            let (of, name) = (trace.arm.as_ref(), column.name());
+            let (of, name, unit) = (trace.arm.as_ref(), column.name(), column.unit());
             let of = of.map_or_else(String::new, |arm| format!(" of arm `{arm}`"));
-            let help =
-                format!("give the file a column `{name}` in seconds, and at least one row{of}");
+            let help = format!("give the file a column `{name}`{unit}, and at least one row{of}");
             return Err(Mistake::of_file(format!("{called} has no `{name}`{of}"), help));
         }
         trace.file = format!("trace-{}.csv", &hash[..16]);

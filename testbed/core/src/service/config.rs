@@ -1,6 +1,7 @@
 //! The settings of a backend.
 
 use super::backlog::{Discipline, Expired};
+use super::body::BodySize;
 use crate::control::Invalid;
 use crate::distribution::Distribution;
 use crate::time::Nanos;
@@ -25,13 +26,16 @@ pub struct ServiceConfig {
     /// What becomes of those whose client has given up meanwhile.
     #[serde(default)]
     pub expired: Expired,
+    /// How long the bodies of its answers are.
+    #[serde(default, skip_serializing_if = "BodySize::is_default")]
+    pub body: BodySize,
 }
 
 impl ServiceConfig {
     /// So many servers with a backlog that is first come, first served.
-    pub const fn new(servers: u32, service: Distribution, backlog: u32) -> Self {
-        let (queue, expired) = (Discipline::Fifo, Expired::Serve);
-        Self { servers, service, backlog, queue, expired }
+    pub fn new(servers: u32, service: Distribution, backlog: u32) -> Self {
+        let (queue, expired, body) = (Discipline::Fifo, Expired::Serve, BodySize::default());
+        Self { servers, service, backlog, queue, expired, body }
     }
 
     /// Settings that an experiment file should not contain, by their places below the backend.
@@ -40,7 +44,8 @@ impl ServiceConfig {
         let message = "an interval of 0s turns everybody away; write 100ms or so".to_owned();
         let queue = spins.then_some(("queue/codel", Invalid { field: "interval", message }));
         let service = self.service.invalid().into_iter().map(|invalid| ("service", invalid));
-        queue.into_iter().chain(service).collect()
+        let body = self.body.invalid().map(|invalid| ("body", invalid));
+        queue.into_iter().chain(service).chain(body).collect()
     }
 }
 

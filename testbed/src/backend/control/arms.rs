@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use testbed_clock::Timer;
 use testbed_core::distribution::Distribution;
 use testbed_core::rng::Streams;
+use testbed_core::service::BodySize;
 use tokio::sync::Mutex;
 
 /// As many arms as an experiment may have.
@@ -221,10 +222,15 @@ fn check(wanted: &[Wanted]) -> Result<(), String> {
         if service.servers == 0 {
             return Err(format!("`{name}` has no servers; give it 1 or more"));
         }
-        if matches!(service.service, Distribution::Trace(_)) {
+        let what = match (&service.service, &service.body) {
+            (Distribution::Trace(_), _) => Some(("service times", "service:` as a distribution")),
+            (_, BodySize::Trace(_)) => Some(("sizes", "body:` as a size")),
+            _ => None,
+        };
+        if let Some((what, cure)) = what {
             return Err(format!(
-                "`{name}` takes its service times from a trace, whose file is not here; give `service:` as a \
-                 distribution, or run without a backend elsewhere"
+                "`{name}` takes its {what} from a trace, whose file is not here; give `{cure}, or run without a \
+                 backend elsewhere"
             ));
         }
         if !names.insert(name) {

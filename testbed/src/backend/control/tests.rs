@@ -169,13 +169,16 @@ async fn bad_input_changes_nothing_and_names_its_cure() {
     idle["service"]["servers"] = 0.into();
     let mut recorded = arm("z");
     recorded["service"]["service"] = json!({"trace": {"file": "/etc/hostname"}});
+    let mut sized = arm("z");
+    sized["service"]["body"] = json!({"trace": {"file": "/etc/hostname"}});
     let many: Vec<_> = (0..65).map(|n| arm(&n.to_string())).collect();
     for (path, body, status, says) in [
         ("/arms", json!("x"), 400, "servers"),
         ("/arms", json!([arm("a"), arm("a")]), 400, "two arms"),
         ("/arms", json!([arm("")]), 400, "bytes"),
         ("/arms", json!([idle]), 400, "1 or more"),
-        ("/arms", json!([recorded]), 400, "whose file is not here"),
+        ("/arms", json!([recorded]), 400, "service times from a trace, whose file is not here"),
+        ("/arms", json!([sized]), 400, "sizes from a trace, whose file is not here"),
         ("/arms", json!(many), 400, "64 at most"),
         ("/arms", json!(" ".repeat(server::BODY_LIMIT)), 413, "too long"),
         ("/arms/a/faults", json!({"hold": {"scale": 1, "latency": "1ms"}}), 400, "exactly one"),

@@ -1,6 +1,7 @@
 //! A trace as CSV: a header, and one row a request.
 
 use csv::{ReaderBuilder, StringRecord};
+use testbed_core::service::MAX_BODY;
 use testbed_core::time::{Nanos, Time};
 use testbed_core::trace::Rows;
 
@@ -9,7 +10,7 @@ pub(crate) const MOST_ROWS: usize = 1_000_000;
 /// The most classes: as many as a client may have.
 const MOST_CLASSES: usize = 16;
 /// The columns that a trace may have.
-const COLUMNS: [&str; 4] = ["arrival_s", "service_s", "class", "arm"];
+const COLUMNS: [&str; 5] = ["arrival_s", "service_s", "class", "arm", "body_bytes"];
 /// The most seconds in a cell: the longest run, 30 days.
 const MOST_SECONDS: f64 = 30.0 * 24.0 * 3600.0;
 
@@ -29,7 +30,7 @@ impl Wrong {
 }
 
 /// Where each of the columns is in a row.
-type Places = [Option<usize>; 4];
+type Places = [Option<usize>; 5];
 
 /// Reads the rows of `arm`, or all.
 pub(super) fn read(content: &[u8], arm: Option<&str>) -> Result<Rows, Wrong> {
@@ -65,7 +66,7 @@ pub(super) fn read(content: &[u8], arm: Option<&str>) -> Result<Rows, Wrong> {
 }
 
 fn places(header: &StringRecord, arm: Option<&str>) -> Result<Places, Wrong> {
-    let cure = "the columns of a trace are arrival_s, service_s, class and arm, each at most once";
+    let cure = "the columns of a trace are arrival_s, service_s, body_bytes, class and arm, each at most once";
     for (index, name) in header.iter().map(str::trim).enumerate() {
         let again = header.iter().take(index).any(|other| other.trim() == name);
         if again || !COLUMNS.contains(&name) {
@@ -85,7 +86,7 @@ fn places(header: &StringRecord, arm: Option<&str>) -> Result<Places, Wrong> {
 fn add(
     rows: &mut Rows,
     services: &mut Vec<Nanos>,
-    [arrival, service, class, _]: [Option<&str>; 4],
+    [arrival, service, class, _, body]: [Option<&str>; 5],
     line: u64,
 ) -> Result<(), Wrong> {
     if let Some(cell) = arrival {
@@ -98,6 +99,9 @@ fn add(
     }
     if let Some(cell) = service {
         services.push(seconds(cell, "service_s", line)?);
+    }
+    if let Some(cell) = body {
+        rows.bodies.push(bytes(cell, line)?);
     }
     if let Some(name) = class {
         rows.classes.push(class_index(&mut rows.class_names, name, line)?);
@@ -112,6 +116,14 @@ fn seconds(cell: &str, column: &str, line: u64) -> Result<Nanos, Wrong> {
     let number =
         number.ok_or_else(|| Wrong::new(line, message(), "write seconds, such as 0.125"))?;
     Ok(Nanos::new((number * 1e9).round() as u64))
+}
+
+fn bytes(cell: &str, line: u64) -> Result<u64, Wrong> {
+    let number = cell.parse().ok().filter(|bytes: &u64| *bytes <= MAX_BODY.get());
+    let message = || {
+        format!("`{cell}` in column `body_bytes` is not a whole number of bytes, 0 to {MAX_BODY}")
+    };
+    number.ok_or_else(|| Wrong::new(line, message(), "write bytes, such as 2048"))
 }
 
 fn class_index(names: &mut Vec<String>, name: &str, line: u64) -> Result<u8, Wrong> {
@@ -132,11 +144,11 @@ mod tests {
 
     #[test]
     fn cells_become_times_to_the_nanosecond() {
-        let text =
-            "arrival_s, service_s,class\n0,0.005,gold\n1.000000001,1e-3,tin\n1.000000001,0,gold\n";
+        let text = "arrival_s, service_s,class,body_bytes\n0,0.005,gold,0\n1.000000001,1e-3,tin,7\n1.000000001,0,gold,1048576\n";
         let rows = read(text.as_bytes(), None).unwrap();
         assert_eq!(rows.arrivals, [0, 1_000_000_001, 1_000_000_001].map(Time::from_nanos));
         assert_eq!(rows.services(), [5_000_000, 1_000_000, 0].map(Nanos::new));
+        assert_eq!(rows.bodies, [0, 7, 1 << 20]);
         assert_eq!(
             (rows.classes, rows.class_names),
             (vec![0, 1, 0], vec!["gold".into(), "tin".into()])
@@ -168,6 +180,8 @@ mod tests {
             ("arrival_s\n-1\n", None, 2, "`-1`"),
             ("arrival_s,service_s\n1,NaN\n", None, 2, "`NaN` in column `service_s`"),
             ("arrival_s\n2592001\n", None, 2, "30 days"),
+            ("body_bytes\n1\n0.5\n", None, 3, "`0.5` in column `body_bytes`"),
+            ("body_bytes\n1048577\n", None, 2, "0 to 1MiB"),
             ("arrival_s,service_s\n1\n", None, 2, "CSV error"),
             ("time\n1\n", None, 1, "`time` is no column"),
             ("arrival_s,arrival_s\n1,1\n", None, 1, "there twice"),

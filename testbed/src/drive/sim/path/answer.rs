@@ -10,10 +10,8 @@ use testbed_core::request::Answer;
 use testbed_core::service::{Active, End, Harm, Leaving, Manner, Released, RetryAfter, Schedule};
 use testbed_core::time::{Nanos, Time};
 
-/// Bytes of an answer's head and body on the wire: about what the live backend sends, and what.
+/// Bytes of an answer's head on the wire: about what the live backend sends.
 const HEAD_BYTES: u64 = 197;
-const BODY_BYTES: u64 = 3;
-const ANSWER_BYTES: u64 = HEAD_BYTES + BODY_BYTES;
 
 /// An answer to which a rule does something, on its way into its connection.
 #[derive(Debug)]
@@ -118,7 +116,7 @@ impl Path {
     /// The backend lets an answer go.
     pub(in super::super) fn answer(&mut self, now: Time, released: Released<Call>) -> Option<Back> {
         let (Call { connection: index, number, .. }, released) = released.split();
-        let Released { status, served, harm, .. } = released;
+        let Released { status, body, served, harm, .. } = released;
         let said = harm.as_ref().and_then(|harm| harm.retry_after.clone());
         let harm = harm.filter(|harm| harm.manner != Manner::Plain);
         let connection = self.connections.get_mut(index).filter(|link| link.is(number))?;
@@ -126,22 +124,23 @@ impl Path {
             return self.start_transfer(now, index, status, harm);
         }
         let retry_after = said.map(|said| (said, now));
-        connection.answer = Some(Head { status, served, retry_after });
+        connection.answer = Some(Head { status, body, served, retry_after });
         if let Some(harm) = harm {
-            self.harm(now, index, *harm);
+            self.harm(now, index, body, *harm);
         } else if connection.down.is_plain() {
             return self.arrived(now, index);
         } else {
-            connection.missing = ANSWER_BYTES;
-            connection.down.push(now, Item::Data(Chunk(ANSWER_BYTES)));
+            connection.missing = HEAD_BYTES + body;
+            connection.down.push(now, Item::Data(Chunk(HEAD_BYTES + body)));
             self.moves.push(Reverse((now, index)));
         }
         None
     }
 
     /// The answer of a call leaves in its manner.
-    fn harm(&mut self, now: Time, index: usize, Harm { manner, active, .. }: Harm) {
-        let schedule = manner.schedule(BODY_BYTES);
+    fn harm(&mut self, now: Time, index: usize, body: u64, harm: Harm) {
+        let Harm { manner, active, .. } = harm;
+        let schedule = manner.schedule(body);
         let connection = &mut self.connections[index];
         connection.missing = HEAD_BYTES + schedule.declared;
         connection.last = schedule.is_last();
@@ -172,7 +171,7 @@ impl Path {
             sent: ticket.start,
             end: now,
             outcome: self.classify.outcome(head.status),
-            bytes: ANSWER_BYTES,
+            bytes: head.body,
             served: Some(head.served),
             retry_after: head.retry_after.and_then(|(said, at)| wait(&said, at, now)),
             hit,

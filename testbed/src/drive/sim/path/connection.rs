@@ -30,6 +30,8 @@ pub(super) struct Connection {
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
+    /// Bytes of the body.
+    pub(super) body: u64,
     pub(super) served: Served,
     /// What its Retry-After says, and when it was written.
     pub(super) retry_after: Option<(RetryAfter, Time)>,
