@@ -35,6 +35,11 @@ impl MovingAverage {
         self.value *= factor;
     }
 
+    /// Brings the average down to `bound` if it is above. What is added while it warms up forgets this.
+    pub const fn cap(&mut self, bound: f64) {
+        self.value = self.value.min(bound);
+    }
+
     /// The average; `None` before the first sample.
     pub const fn get(&self) -> Option<f64> {
         if self.samples > 0 { Some(self.value) } else { None }
@@ -54,5 +59,9 @@ mod tests {
         }
         average.scale(0.5);
         assert_eq!(average.get(), Some(12.5));
+        average.cap(10.0);
+        assert_eq!(average.add(20.0), 15.0);
+        average.cap(20.0);
+        assert_eq!(average.get(), Some(15.0));
     }
 }

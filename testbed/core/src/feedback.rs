@@ -32,6 +32,21 @@ pub struct Drain {
     /// The most responses in a drain, 1 or more (Velox: `preferredOutputBatchRows`, 1024).
     #[serde(default = "most_in_a_drain")]
     pub at_most: u32,
+    /// Which responses of a drain without an overload the controller is told of.
+    #[serde(default)]
+    pub tell: Tell,
+}
+
+/// Which responses of a drain without an overload the controller is told of.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tell {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that are no success, and of the successes the first: a batch counts as one (quinn,
+    /// issue 975, before its fix).
+    First,
 }
 
 const fn most_in_a_drain() -> u32 {
@@ -88,8 +103,63 @@ impl Feedback {
             self.ready.iter().find(|sample| sample.outcome == Outcome::Overload).copied();
         match overload {
             Some(overload) => self.drained.push_back(overload),
-            None => self.drained.extend(self.ready.iter()),
+            None => {
+                self.thin();
+                self.drained.extend(self.ready.iter());
+            }
         }
         self.ready.clear();
+    }
+
+    /// Leaves of what is ready the responses that are told.
+    fn thin(&mut self) {
+        let tell = self.drain.as_ref().map_or(Tell::All, |drain| drain.tell);
+        let mut told = false;
+        self.ready.retain(|sample| {
+            let again = sample.outcome == Outcome::Success && std::mem::replace(&mut told, true);
+            tell == Tell::All || !again
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(limit_at_start: u64, outcome: Outcome) -> Sample {
+        Sample {
+            start: Time::ZERO,
+            sent: Time::ZERO,
+            end: Time::ZERO,
+            in_flight_at_start: 1,
+            in_flight_at_end: 1,
+            limit_at_start,
+            outcome,
+            bytes: 0,
+        }
+    }
+
+    /// Which of the responses, by number, the controller is told of if they are drained together.
+    fn told(tell: Tell, outcomes: &[Outcome]) -> Vec<u64> {
+        let drain = Drain { turnaround: Nanos::ZERO, at_most: 1024, tell };
+        let mut feedback = Feedback::new(&FeedbackConfig::PerDrain(drain));
+        for (number, outcome) in (0..).zip(outcomes) {
+            assert_eq!(feedback.offer(Time::ZERO, sample(number, *outcome)), None);
+        }
+        let take = || feedback.take(Time::ZERO).map(|sample| sample.limit_at_start);
+        std::iter::from_fn(take).collect()
+    }
+
+    #[test]
+    fn of_a_drain_all_are_told_or_of_its_successes_the_first() {
+        use Outcome::{Error, Overload, Success, Timeout};
+        for (outcomes, all, first) in [
+            (&[Success, Success, Success][..], &[0, 1, 2][..], &[0][..]),
+            (&[Timeout, Success, Error, Success, Timeout], &[0, 1, 2, 3, 4], &[0, 1, 2, 4]),
+            (&[Success, Overload, Success, Overload], &[1], &[1]),
+        ] {
+            assert_eq!(told(Tell::All, outcomes), all, "{outcomes:?}");
+            assert_eq!(told(Tell::First, outcomes), first, "{outcomes:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use support::Ledger;
 use testbed_core::admission::Admission;
 use testbed_core::control::ControllerConfig;
-use testbed_core::feedback::{Drain, FeedbackConfig};
+use testbed_core::feedback::{Drain, FeedbackConfig, Tell};
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -36,10 +36,12 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 fn feedback() -> impl Strategy<Value = FeedbackConfig> {
-    let drain = |(turnaround, at_most)| {
-        FeedbackConfig::PerDrain(Drain { turnaround: Nanos::new(turnaround), at_most })
+    let tell = prop::sample::select(vec![Tell::All, Tell::First]);
+    let drain = |(turnaround, at_most, tell)| {
+        FeedbackConfig::PerDrain(Drain { turnaround: Nanos::new(turnaround), at_most, tell })
     };
-    prop_oneof![Just(FeedbackConfig::PerResponse), (0u64..1_000_000_000, 1u32..20).prop_map(drain),]
+    let drained = (0u64..1_000_000_000, 1u32..20, tell).prop_map(drain);
+    prop_oneof![Just(FeedbackConfig::PerResponse), drained]
 }
 
 /// An admission, what it gave out, and what its events say.

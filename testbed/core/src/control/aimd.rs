@@ -7,11 +7,15 @@
 //! ```text
 //! drop, or rtt > timeout:     window = floor(window * backoff)
 //! success, 2 * in flight >= window:  window + 1        in flight: as of the request's admission
-//! else:                       as it is                  clamped to [min, max]
+//! success, 2 * in flight < window, other failures:  as it is      clamped to [min, max]
+//! at_max: halve                  then, if window >= max: floor(window / 2), before it is clamped
+//! grow: unchanged                + 1 only if the window is the limit at the request's admission
 //! ```
 //!
 //! Worked numbers: from 20 to 200 takes 180 successes, because each counts and not each round trip;
-//! one drop takes 100 to 90. A drop is an overload or a timeout; other errors are ignored.
+//! one drop takes 100 to 90. A drop is an overload or a timeout; other errors are ignored. With `at_max:
+//! halve` (the source before its fix 174) it goes from 100 to 199 and back; with `grow: unchanged` (proposed
+//! for Palantir's dialogue, issue 722) 20 answers at once take 20 to 21 and not to 31.
 //!
 //! Known failures: it knows no queue, so it fills the backend's before it hears of it; and a burst
 //! of drops is a decrease each.
@@ -24,6 +28,26 @@ use crate::time::{Nanos, Time};
 use crate::vitals::{Unit, VitalInfo, Vitals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// What becomes of a window that has come to the ceiling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AtMax {
+    /// It stays there.
+    Stay,
+    /// A success leaves half of it, though nothing is wrong (before the fix).
+    Halve,
+}
+
+/// Which successes add a request to a window that is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grow {
+    /// Each.
+    Each,
+    /// Those of requests that were admitted at the limit of now: one in each round trip.
+    Unchanged,
+}
 
 /// Settings of `aimd`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,12 +63,18 @@ pub struct Config {
     pub backoff: Coefficient,
     /// A success that took longer counts as a drop.
     pub timeout: Nanos,
+    /// What becomes of a window that has come to the ceiling.
+    pub at_max: AtMax,
+    /// Which successes make the window grow.
+    pub grow: Grow,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let backoff = Coefficient::percent(90);
-        Self { initial: 20, min: 20, max: 200, backoff, timeout: Nanos::from_secs(5) }
+        let timeout = Nanos::from_secs(5);
+        let (at_max, grow) = (AtMax::Stay, Grow::Each);
+        Self { initial: 20, min: 20, max: 200, backoff, timeout, at_max, grow }
     }
 }
 
@@ -95,6 +125,19 @@ impl Aimd {
         let left = f64::from(self.window) * self.config.backoff.get();
         self.moved(left as u32, reason)
     }
+
+    fn success(&mut self, sample: &Sample) -> Decision {
+        let is_used = u64::from(sample.in_flight_at_start) * 2 >= u64::from(self.window);
+        let counts = self.config.grow == Grow::Each || sample.limit_at_start == self.limit();
+        let grown = self.window.saturating_add(u32::from(is_used && counts));
+        if self.config.at_max == AtMax::Halve && grown >= self.config.max {
+            self.moved(grown / 2, "max")
+        } else if is_used && counts {
+            self.moved(grown, "success")
+        } else {
+            Decision::Waiting
+        }
+    }
 }
 
 impl Controller for Aimd {
@@ -117,16 +160,67 @@ impl Controller for Aimd {
         if sample.rtt() > self.config.timeout {
             return self.drop("slow");
         }
-        if u64::from(sample.in_flight_at_start) * 2 < u64::from(self.window) {
-            return Decision::Waiting;
-        }
-        self.moved(self.window.saturating_add(1), "success")
+        self.success(sample)
     }
 
     fn vitals(&self, vitals: &mut Vitals) {
         vitals.push("drops", self.drops as f64);
         if self.observed > Nanos::ZERO {
             vitals.push("observed_rtt", self.observed.as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn success(in_flight: u32, limit_at_start: u64) -> Sample {
+        Sample {
+            start: Time::ZERO,
+            sent: Time::ZERO,
+            end: Time::from_nanos(10_000_000),
+            in_flight_at_start: in_flight,
+            in_flight_at_end: in_flight,
+            limit_at_start,
+            outcome: Outcome::Success,
+            bytes: 0,
+        }
+    }
+
+    fn after(config: Config, samples: impl IntoIterator<Item = Sample>) -> Vec<u64> {
+        let mut law = config.build(&Streams::new(1));
+        let tell = |sample: Sample| {
+            let _ = law.on_sample(Time::ZERO, &sample);
+            law.limit()
+        };
+        samples.into_iter().map(tell).collect()
+    }
+
+    /// The test of the source's fix 174: 21 of at most 21, and a success of a request that was alone.
+    #[test]
+    fn a_window_at_its_ceiling_stays_or_is_halved() {
+        for (at_max, left) in [(AtMax::Stay, 21), (AtMax::Halve, 10)] {
+            let config = Config { initial: 21, min: 1, max: 21, at_max, ..Config::default() };
+            assert_eq!(after(config, [success(1, 21)]), [left], "{at_max:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_halves_at_its_ceiling_never_is_there() {
+        let config = Config { initial: 20, at_max: AtMax::Halve, ..Config::default() };
+        let limits = after(config, std::iter::repeat_n(success(400, 1), 1_000));
+        let cycle: Vec<u64> = (101..200).chain([100]).collect();
+        assert_eq!(limits[..179], *(21..200).collect::<Vec<u64>>());
+        assert!(limits[180..].chunks_exact(100).all(|limits| limits == cycle));
+    }
+
+    #[test]
+    fn of_twenty_answers_at_once_eleven_count_or_one() {
+        for (grow, limit) in [(Grow::Each, 31), (Grow::Unchanged, 21)] {
+            let config = Config { min: 1, grow, ..Config::default() };
+            let limits = after(config, (1..=20).map(|in_flight| success(in_flight, 20)));
+            assert_eq!(limits.last(), Some(&limit), "{grow:?}");
         }
     }
 }

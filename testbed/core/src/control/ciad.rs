@@ -8,16 +8,18 @@
 //! success, in flight >= floor(0.9 * window):  window + 1 / window     in flight: as of the admission
 //! drop:                                       max(min, floor(0.9 * window))
 //! else:                                       as it is                 at most max
+//! arithmetic: { integer: S }                  window = w / S, w whole;  a success adds floor(S * S / w)
 //! ```
 //!
 //! Worked numbers: a success adds `1 / window`, so n successes take w to `sqrt(w^2 + 2n)`, nearly: from
 //! 20 to 21 in 21, from 20 to 40 in 600. Drops take 100 to 90, 81, 72, 64, 57. A drop is an overload or a
-//! timeout.
+//! timeout. In integers (as TCP counts bytes, S to a request) a success adds nothing once w > S * S: above a
+//! window of 1300 at S = 1300, and from 2 on at S = 1 (quinn, issue 975).
 //!
 //! Known failures: it knows no queue, so it fills the backend's before it hears of it; a burst of drops
 //! is a decrease each, and what that takes comes back by one a window.
 
-use super::{Controller, Decision, Invalid, Law, wrong_backoff, wrong_range};
+use super::{Controller, Decision, Invalid, Law, wrong, wrong_backoff, wrong_range};
 use crate::quantity::Coefficient;
 use crate::request::Sample;
 use crate::rng::Streams;
@@ -28,6 +30,30 @@ use serde::{Deserialize, Serialize};
 
 /// The share of the window that has to be used for it to grow.
 const USED: f64 = 0.9;
+
+/// What the window is computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// Floating-point numbers.
+    Double,
+    /// Whole parts of a request, so many to one, 1 or more. What is less than a part is cut off.
+    Integer(u32),
+}
+
+impl Precision {
+    /// What a success adds to `window`, 1 or more.
+    fn increment(self, window: f64) -> f64 {
+        match self {
+            Self::Double => 1.0 / window,
+            Self::Integer(parts) => {
+                let parts = u64::from(parts.max(1));
+                let scaled = libm::round(window * parts as f64) as u64;
+                (parts * parts / scaled.max(1)) as f64 / parts as f64
+            }
+        }
+    }
+}
 
 /// Settings of `ciad`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,11 +67,14 @@ pub struct Config {
     pub max: u32,
     /// What a drop leaves of the window, below 1.
     pub backoff: Coefficient,
+    /// What the window is computed in.
+    pub arithmetic: Precision,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { initial: 20, min: 1, max: 1_000_000, backoff: Coefficient::percent(90) }
+        let (backoff, arithmetic) = (Coefficient::percent(90), Precision::Double);
+        Self { initial: 20, min: 1, max: 1_000_000, backoff, arithmetic }
     }
 }
 
@@ -59,7 +88,8 @@ impl Law for Config {
         let max = f64::from(self.max.max(1));
         let min = f64::from(self.min.max(1)).min(max);
         let window = f64::from(self.initial).clamp(min, max);
-        Ciad { min, max, backoff: self.backoff.get(), window, drops: 0 }
+        let (backoff, arithmetic) = (self.backoff.get(), self.arithmetic);
+        Ciad { min, max, backoff, arithmetic, window, drops: 0 }
     }
 
     fn ceiling(&self) -> Option<f64> {
@@ -69,6 +99,8 @@ impl Law for Config {
     fn invalid(&self) -> Vec<Invalid> {
         let mut invalid = wrong_range(self.initial, self.min, self.max);
         invalid.extend(wrong_backoff(self.backoff));
+        let nothing = self.arithmetic == Precision::Integer(0);
+        invalid.extend(wrong(nothing, "arithmetic", "0 parts hold nothing; write 1 or more"));
         invalid
     }
 }
@@ -79,6 +111,7 @@ pub struct Ciad {
     min: f64,
     max: f64,
     backoff: f64,
+    arithmetic: Precision,
     window: f64,
     drops: u64,
 }
@@ -112,7 +145,10 @@ impl Controller for Ciad {
             {
                 Decision::Waiting
             }
-            Some(false) => self.replace(self.window + 1.0 / self.window, "success"),
+            Some(false) => {
+                let increment = self.arithmetic.increment(self.window);
+                self.replace(self.window + increment, "success")
+            }
         }
     }
 
@@ -162,6 +198,21 @@ mod tests {
         for limit in [90, 81, 72, 64, 57] {
             let _ = law.on_sample(Time::ZERO, &sample(1, Outcome::Overload));
             assert_eq!(law.limit(), limit);
+        }
+    }
+
+    #[test]
+    fn whole_parts_stop_growing_above_their_square() {
+        for (parts, initial, rests_at) in
+            [(1300, 1299, 1_690_001.0 / 1300.0), (1300, 2000, 2000.0), (1, 1, 2.0), (1, 2, 2.0)]
+        {
+            let arithmetic = Precision::Integer(parts);
+            let config = Config { initial, arithmetic, ..Config::default() };
+            let mut law = config.build(&Streams::new(1));
+            for _ in 0..10_000 {
+                let _ = law.on_sample(Time::ZERO, &sample(1_000_000, Outcome::Success));
+            }
+            assert!((law.window() - rests_at).abs() < 1e-9, "{parts}, {initial}: {}", law.window());
         }
     }
 }

@@ -8,6 +8,7 @@
 //! log      = 1 below 100, 2 below 1000, ...: the digits of floor(window), less 1
 //! probe:   base = rtt, the window as it is       after jitter * probe_multiplier * window samples,
 //!                                                jitter from 0.5 to 1, drawn anew at each probe
+//!                                                countdown: drawn   window as of that drawing
 //! rtt < base:  base = rtt, the window as it is
 //! queue    = ceil(window * (1 - base / rtt))
 //! drop:    raw = window - log
@@ -23,7 +24,8 @@
 //!
 //! Known failures: the least RTT of all is the yardstick, so one lucky answer (issue 37 there) or a new
 //! baseline keeps the window low until a probe; one taken in a queue keeps it high. A low window is
-//! probed after fewer samples, but with slow answers that is long (84).
+//! probed after fewer samples, but with slow answers that is long. With `countdown: drawn` (the source
+//! before its fix 84) a window that has fallen is probed no sooner: drawn at 100, after 1500 to 3000 samples.
 
 use super::{Controller, Decision, Invalid, Law, log10, wrong, wrong_range};
 use crate::quantity::Coefficient;
@@ -40,6 +42,16 @@ use serde::{Deserialize, Serialize};
 const ALPHA: f64 = 3.0;
 const BETA: f64 = 6.0;
 
+/// Of which window a probe's countdown is a multiple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// That of now: it gets shorter when the window falls.
+    Current,
+    /// That at which it was drawn: at the last probe, or at the beginning (before the fix).
+    Drawn,
+}
+
 /// Settings of `vegas`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -52,12 +64,15 @@ pub struct Config {
     pub smoothing: Coefficient,
     /// Windows of samples until the base RTT is measured anew, 1 or more.
     pub probe_multiplier: u32,
+    /// Which window those are multiples of.
+    pub countdown: Counted,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let smoothing = Coefficient::percent(100);
-        Self { initial: 20, max: 1000, smoothing, probe_multiplier: 30 }
+        let countdown = Counted::Current;
+        Self { initial: 20, max: 1000, smoothing, probe_multiplier: 30, countdown }
     }
 }
 
@@ -76,13 +91,15 @@ impl Law for Config {
     fn build(&self, streams: &Streams) -> Vegas {
         let mut rng = streams.stream("controller");
         let max = f64::from(self.max.max(1));
+        let window = f64::from(self.initial).clamp(1.0, max);
         Vegas {
             max,
             smoothing: self.smoothing.get(),
             probe_multiplier: self.probe_multiplier.max(1).into(),
             jitter: jitter(&mut rng),
             rng,
-            window: f64::from(self.initial).clamp(1.0, max),
+            window,
+            drawn_at: (self.countdown == Counted::Drawn).then_some(window),
             base: None,
             samples: 0,
             queue: None,
@@ -125,6 +142,8 @@ pub struct Vegas {
     rng: Rng,
     jitter: f64,
     window: f64,
+    /// The window at which the countdown was drawn; `None` where that of now counts.
+    drawn_at: Option<f64>,
     base: Option<Nanos>,
     /// Samples since the last probe.
     samples: u64,
@@ -136,11 +155,13 @@ pub struct Vegas {
 impl Vegas {
     fn is_probe_due(&mut self) -> bool {
         self.samples += 1;
-        self.jitter * self.probe_multiplier * self.window <= self.samples as f64
+        let window = self.drawn_at.unwrap_or(self.window);
+        self.jitter * self.probe_multiplier * window <= self.samples as f64
     }
 
     fn probe(&mut self, rtt: Nanos) -> Decision {
         (self.jitter, self.samples) = (jitter(&mut self.rng), 0);
+        self.drawn_at = self.drawn_at.map(|_| self.window);
         (self.base, self.queue, self.probes) = (Some(rtt), None, self.probes + 1);
         Decision::moved(self.window, self.window, "probe")
     }
@@ -211,5 +232,43 @@ impl Controller for Vegas {
             vitals.push("observed_rtt", self.observed.as_secs_f64());
         }
         vitals.push("probes", self.probes as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Outcome;
+
+    /// Samples until the first probe: 100 at a window of 100, and then as many as it takes at 4 times the RTT,
+    /// which bring it down by one each.
+    fn samples_until_probe(seed: u64, countdown: Counted) -> u32 {
+        let config = Config { initial: 100, max: 100, countdown, ..Config::default() };
+        let mut law = config.build(&Streams::new(seed));
+        let mut is_probed_after = |sample: &u32| {
+            let sample = Sample {
+                start: Time::ZERO,
+                sent: Time::ZERO,
+                end: Time::from_nanos(if *sample > 100 { 40_000_000 } else { 10_000_000 }),
+                in_flight_at_start: 100,
+                in_flight_at_end: 100,
+                limit_at_start: 100,
+                outcome: Outcome::Success,
+                bytes: 0,
+            };
+            let _ = law.on_sample(Time::ZERO, &sample);
+            law.probes > 0
+        };
+        (1..10_000).find(|sample| is_probed_after(sample)).unwrap()
+    }
+
+    #[test]
+    fn a_countdown_gets_shorter_with_the_window_unless_it_was_drawn() {
+        for seed in 0..20 {
+            let drawn = samples_until_probe(seed, Counted::Drawn);
+            assert!((1_500..=3_000).contains(&drawn), "seed {seed}: {drawn}");
+            let current = samples_until_probe(seed, Counted::Current);
+            assert!((100..=300).contains(&current), "seed {seed}: {current}");
+        }
     }
 }
