@@ -224,8 +224,8 @@ impl<J> Service<J> {
 
     /// Puts a job into the backlog; whether there was room.
     fn wait(&mut self, slot: u32) -> bool {
-        let Job { arrived: since, until, .. } = *self.job(slot);
-        self.backlog.push(Waiting { slot, since, until })
+        let Job { arrived: since, until, service, .. } = *self.job(slot);
+        self.backlog.push(Waiting { slot, since, until, service })
     }
 
     /// The next instant at which [`Service::release`] has something to do; not after now, if it has.

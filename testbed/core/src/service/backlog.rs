@@ -4,7 +4,7 @@ mod codel;
 
 pub use codel::Codel;
 
-use crate::time::Time;
+use crate::time::{Nanos, Time};
 use codel::Control;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,20 @@ pub enum Expired {
     Serve,
     /// It is dropped when its turn comes, and takes no server.
     Drop,
+    /// It is dropped when its turn comes and its client will not wait as long as its service takes,
+    /// slow starts aside: no server begins what cannot end in time.
+    DropHopeless,
+}
+
+impl Expired {
+    /// Whether a request whose turn comes at `now` is dropped.
+    fn drops(self, now: Time, next: &Waiting) -> bool {
+        match self {
+            Self::Serve => false,
+            Self::Drop => next.until <= now,
+            Self::DropHopeless => next.until < now.after(next.service),
+        }
+    }
 }
 
 /// A request that waits.
@@ -43,6 +57,8 @@ pub(super) struct Waiting {
     pub(super) since: Time,
     /// When its client gives it up.
     pub(super) until: Time,
+    /// How long a server will work on it.
+    pub(super) service: Nanos,
 }
 
 /// What becomes of the request whose turn it is, by its slot.
@@ -92,7 +108,7 @@ impl Backlog {
             Discipline::Lifo => self.waiting.pop_back()?,
             Discipline::Fifo | Discipline::Codel(_) => self.waiting.pop_front()?,
         };
-        if self.expired == Expired::Drop && next.until <= now {
+        if self.expired.drops(now, &next) {
             return Some(Turn::Drop(next.slot));
         }
         if let Discipline::Codel(codel) = self.discipline
