@@ -200,7 +200,7 @@ impl<J> Service<J> {
         // Drawn for every call, so that the n-th call takes as long in every arm.
         let service = self.config.service.nth(self.calls, &mut self.service_rng);
         self.calls += 1;
-        let Decided { rejected, harm } = self.rules.decide(request);
+        let Decided { rejected, harm } = self.rules.decide(now, request);
         let until = request.patience.map_or(Time::NEVER, |patience| now.after(patience));
         let payload = Some(payload);
         let slot = self.store(Job { payload, until, service, harm, ..Job::background(now) });
