@@ -14,7 +14,7 @@ mod config;
 mod http;
 mod slow_start;
 
-pub use backlog::{Codel, Discipline, Expired};
+pub use backlog::{By, Codel, Discipline, Expired, Fair, Start};
 pub use config::ServiceConfig;
 pub use http::{
     Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,
@@ -82,6 +82,8 @@ struct Job<J> {
     /// When its answer is ready; for a waiting job, the service time it will take is kept instead.
     ready: Time,
     service: Nanos,
+    /// Whom it belongs to, in the backlog.
+    flow: u32,
     status: u16,
     in_service: bool,
     harm: Option<Box<Harm>>,
@@ -96,6 +98,7 @@ impl<J> Job<J> {
             until: Time::NEVER,
             ready: now,
             service: Nanos::ZERO,
+            flow: 0,
             status: 200,
             in_service: false,
             harm: None,
@@ -202,8 +205,8 @@ impl<J> Service<J> {
         self.calls += 1;
         let Decided { rejected, harm } = self.rules.decide(now, request);
         let until = request.patience.map_or(Time::NEVER, |patience| now.after(patience));
-        let payload = Some(payload);
-        let slot = self.store(Job { payload, until, service, harm, ..Job::background(now) });
+        let (payload, flow) = (Some(payload), self.backlog.arrive(now, request));
+        let slot = self.store(Job { payload, until, service, flow, harm, ..Job::background(now) });
         if self.frozen_at.is_some() {
             self.at_the_door.push((slot, rejected));
         } else {
@@ -224,8 +227,8 @@ impl<J> Service<J> {
 
     /// Puts a job into the backlog; whether there was room.
     fn wait(&mut self, slot: u32) -> bool {
-        let Job { arrived: since, until, service, .. } = *self.job(slot);
-        self.backlog.push(Waiting { slot, since, until, service })
+        let Job { arrived: since, until, service, flow, .. } = *self.job(slot);
+        self.backlog.push(Waiting { slot, since, until, service, flow })
     }
 
     /// The next instant at which [`Service::release`] has something to do; not after now, if it has.
@@ -288,8 +291,12 @@ impl<J> Service<J> {
         let scale = self.slowdown(now);
         let job = self.job_mut(slot);
         job.in_service = true;
-        job.ready = now.after(if scale == 1.0 { job.service } else { job.service.scaled(scale) });
-        let (ready, background) = (job.ready, job.payload.is_none());
+        if scale != 1.0 {
+            job.service = job.service.scaled(scale);
+        }
+        job.ready = now.after(job.service);
+        let (ready, flow, background) = (job.ready, job.flow, job.payload.is_none());
+        self.backlog.begin(now, flow);
         self.sequence += 1;
         self.departures.push(Reverse((ready, self.sequence, slot)));
         self.background.busy += u32::from(background);
@@ -312,10 +319,11 @@ impl<J> Service<J> {
             return None;
         }
         self.departures.pop();
-        let Job { in_service, payload, .. } = self.job(slot);
+        let Job { in_service, ref payload, flow, service, .. } = *self.job(slot);
         let background = payload.is_none();
-        if *in_service {
+        if in_service {
             self.count_busy(ready);
+            self.backlog.end(ready, flow, service);
             self.busy -= 1;
             self.background.busy -= u32::from(background);
             self.follow_background(ready);
