@@ -23,7 +23,7 @@ impl Controller for Listener {
 
     fn on_sample(&mut self, _: Time, sample: &Sample) -> Decision {
         let rtt_ms = sample.rtt().get() / 1_000_000;
-        self.0.lock().unwrap().push((rtt_ms, sample.outcome));
+        self.0.lock().expect("nobody panics with it").push((rtt_ms, sample.outcome));
         Decision::Updated(Update { old: 1.0, new: 1.0, limit: 1, reason: "same" })
     }
 
@@ -56,7 +56,7 @@ fn heard(rtt: Scope, outcome: Scope) -> Vec<(u64, Outcome)> {
     attempt(&mut admission, 0, first, Outcome::Overload, true);
     attempt(&mut admission, 1020, second, Outcome::Overload, true);
     attempt(&mut admission, 2040, third, Outcome::Success, false);
-    let heard = heard.lock().unwrap();
+    let heard = heard.lock().expect("nobody panics with it");
     heard.clone()
 }
 
