@@ -21,7 +21,7 @@ pub(crate) use control::wire::Faults;
 pub use control::{ControlArgs, Ports};
 pub use remote::{BackendError, BackendUrl, RemoteBackend, RemoteBackends, RemoteHost};
 pub use server::{
-    AGE_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER, PATIENCE_HEADER, TRACE_HEADER,
+    AGE_HEADER, ARM_HEADER, CLASS_HEADER, FILE_PATH, LATENESS_HEADER, PATIENCE_HEADER, TRACE_HEADER,
 };
 pub use standalone::{StandaloneArgs, run_standalone};
 

@@ -10,7 +10,9 @@ mod retry_after;
 
 pub use download::Download;
 
-use crate::backend::{AGE_HEADER, CLASS_HEADER, LATENESS_HEADER, PATIENCE_HEADER, TRACE_HEADER};
+use crate::backend::{
+    AGE_HEADER, ARM_HEADER, CLASS_HEADER, LATENESS_HEADER, PATIENCE_HEADER, TRACE_HEADER,
+};
 use crate::trace_ids::{CALL_SPAN, TraceIds};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Bytes, Incoming};
@@ -40,6 +42,8 @@ pub struct Client {
     /// The names of its classes of requests.
     classes: Arc<[HeaderValue]>,
     patience: Patience,
+    /// The arm that it says it is of, if it says so.
+    arm: Option<HeaderValue>,
     /// Where the ids of traces come from, and the arm whose they are, if there are traces.
     traced: Option<(TraceIds, Arm)>,
 }
@@ -76,7 +80,13 @@ impl Client {
         let classes = config.classes.keys().map(|class| header(class)).collect();
         let pool = Arc::new(Pool::new(addr, config.connections));
         let (host, patience) = (header(&addr.to_string()), config.patience());
-        Self { pool, host, classes, patience, traced: None }
+        Self { pool, host, classes, patience, arm: None, traced: None }
+    }
+
+    /// Has each attempt say that it is of this arm from now on. A name that no header can say is not
+    /// said.
+    pub fn name(&mut self, arm: &str) {
+        self.arm = HeaderValue::try_from(arm).ok();
     }
 
     /// Has each attempt carry the context of its trace from now on, as the arm's.
@@ -135,6 +145,9 @@ impl Client {
         }
         if let Some(class) = self.classes.get(usize::from(arrival.class.0)) {
             headers.insert(CLASS_HEADER, class.clone());
+        }
+        if let Some(arm) = &self.arm {
+            headers.insert(ARM_HEADER, arm.clone());
         }
         if let Some(patience) = self.patience.left(arrival, start) {
             headers.insert(PATIENCE_HEADER, patience.get().into());

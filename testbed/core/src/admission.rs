@@ -9,6 +9,8 @@
 //!
 //! After every call ask [`Admission::admit`] until it has no more, then [`Admission::next_wake`].
 
+mod kept;
+
 use crate::control::{Controller, Decision, Update};
 use crate::event::Event;
 use crate::feedback::{Feedback, FeedbackConfig};
@@ -18,6 +20,7 @@ use crate::queue::Queue;
 use crate::request::{Answer, Arm, Arrival, Sample, Ticket};
 use crate::time::{Nanos, Time};
 use crate::vitals::Vitals;
+use kept::Kept;
 
 /// Decides when each request of an arm may go, and tells the arm's controller what came back.
 #[derive(Debug)]
@@ -26,6 +29,7 @@ pub struct Admission {
     controller: Box<dyn Controller>,
     gate: Gate,
     queue: Queue,
+    kept: Kept,
     feedback: Feedback,
     vitals: Vitals,
 }
@@ -43,6 +47,7 @@ impl Admission {
             gate: Gate::new(controller.limit()),
             controller,
             queue: Queue::new(max_waiting),
+            kept: Kept::default(),
             feedback: Feedback::new(feedback),
             vitals: Vitals::new(),
         }
@@ -61,6 +66,9 @@ impl Admission {
     ) -> Result<(), Arrival> {
         let arm = self.arm;
         observer.on_event(now, &Event::Arrived { arm, arrival, lag: now.since(arrival.planned) });
+        if self.kept.come_back(arrival) {
+            return Ok(());
+        }
         let accepted = self.controller.accepts(now, &arrival);
         let queued = if accepted { self.queue.push(arrival) } else { Err(arrival) };
         queued.inspect_err(|&arrival| {
@@ -68,8 +76,13 @@ impl Admission {
         })
     }
 
-    /// The next request that may go now, if there is one. It must be sent.
+    /// The next request that may go now, if there is one: who has kept a place, or whom the window lets
+    /// in. It must be sent.
     pub fn admit<O: Observer>(&mut self, now: Time, observer: &mut O) -> Option<Ticket> {
+        if let Some((arrival, since)) = self.kept.resume() {
+            self.gate.resume();
+            return Some(self.ticket(now, arrival, since, false, observer));
+        }
         let next = self.queue.head().filter(|_| self.gate.is_open())?;
         if !self.controller.releases(now, next) {
             return None;
@@ -85,18 +98,30 @@ impl Admission {
     fn enter<O: Observer>(&mut self, now: Time, gated: bool, observer: &mut O) -> Option<Ticket> {
         let arrival = self.queue.pop()?;
         self.gate.enter();
-        let (in_flight, limit) = (self.gate.in_flight(), self.gate.limit());
+        Some(self.ticket(now, arrival, now, gated, observer))
+    }
+
+    /// The ticket of a request that has entered, and has its place `since` then.
+    fn ticket<O: Observer>(
+        &self,
+        now: Time,
+        arrival: Arrival,
+        since: Time,
+        gated: bool,
+        observer: &mut O,
+    ) -> Ticket {
+        let (in_flight_at_start, limit) = (self.gate.taken(), self.gate.limit());
         let admitted = Event::Admitted {
             arm: self.arm,
             arrival,
             wait: now.since(arrival.planned),
-            in_flight,
-            waiting: self.queue.len(),
+            in_flight: self.gate.in_flight(),
+            waiting: self.waiting(),
             limit,
             gated,
         };
         observer.on_event(now, &admitted);
-        Some(Ticket { arrival, start: now, in_flight_at_start: in_flight, limit_at_start: limit })
+        Ticket { arrival, start: now, since, in_flight_at_start, limit_at_start: limit }
     }
 
     /// A request came back, or failed, or was given up. Its client tries it `again` after so long,
@@ -114,12 +139,17 @@ impl Admission {
             sent: answer.sent,
             end: answer.end,
             in_flight_at_start: ticket.in_flight_at_start,
-            in_flight_at_end: self.gate.in_flight(),
+            in_flight_at_end: self.gate.taken(),
             limit_at_start: ticket.limit_at_start,
             outcome: answer.outcome,
             bytes: answer.bytes,
         };
-        self.gate.leave();
+        if again.is_some() && self.feedback.keeps_places() {
+            self.gate.keep();
+            self.kept.keep(ticket.arrival.id, ticket.since);
+        } else {
+            self.gate.leave();
+        }
         let finished = Event::Finished {
             arm: self.arm,
             arrival: ticket.arrival,
@@ -130,7 +160,8 @@ impl Admission {
             in_flight: self.gate.in_flight(),
         };
         observer.on_event(now, &finished);
-        if let Some(sample) = self.feedback.offer(now, sample) {
+        let told = self.feedback.told(sample, ticket.since, again.is_some());
+        if let Some(sample) = told.and_then(|sample| self.feedback.offer(now, sample)) {
             let decision = self.controller.on_sample(now, &sample);
             self.take_over(now, decision, observer);
         }
@@ -155,7 +186,8 @@ impl Admission {
 
     /// The run is over: what still waits will never run.
     pub fn abandon<O: Observer>(&mut self, now: Time, observer: &mut O) {
-        while let Some(arrival) = self.queue.pop() {
+        let back = std::iter::from_fn(|| self.kept.resume().map(|(arrival, _)| arrival));
+        for arrival in back.chain(std::iter::from_fn(|| self.queue.pop())) {
             observer.on_event(now, &Event::Abandoned { arm: self.arm, arrival });
         }
     }
@@ -187,7 +219,7 @@ impl Admission {
 
     /// Requests that wait.
     pub fn waiting(&self) -> u32 {
-        self.queue.len()
+        self.queue.len() + self.kept.waiting()
     }
 
     /// What is admitted now.

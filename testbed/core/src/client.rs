@@ -5,7 +5,7 @@ mod class;
 mod patience;
 mod retry;
 
-pub use allowance::{Budget, Quota, Throttle};
+pub use allowance::{ActiveBudget, Budget, Counted, Quota, RecentBudget, Throttle};
 pub use class::Classes;
 pub use patience::Patience;
 pub use retry::{Retries, RetryAfterUse, RetryConfig};
@@ -111,6 +111,7 @@ mod tests {
                 r#"{ "retry": { "times": 3, "budget": { "ratio": "20%", "over": "0s" } } }"#,
                 &["retry/budget/over"],
             ),
+            (r#"{ "retry": { "times": 3, "budget": { "active": "20%" } } }"#, &[]),
             (r#"{ "retry": { "times": 3, "first": "2s", "at_most": "1s" } }"#, &["retry/at_most"]),
         ] {
             assert_eq!(invalid(json), fields, "{json}");

@@ -63,7 +63,8 @@ pub enum Event<'a> {
         waiting: u32,
         /// The limit now.
         limit: u64,
-        /// Whether the window was asked. The end of an input may flush past it.
+        /// Whether the window was asked. The end of an input may flush past it, and who has kept its
+        /// place is not asked again.
         gated: bool,
     },
     /// A request ended, or one attempt of it.

@@ -4,6 +4,10 @@
 //! Velox's operator does. What a law sees of a storm depends on it: 96 rejections are 96 halvings
 //! one by one, and a single one when they are drained together.
 
+mod per_request;
+
+pub use per_request::{PerRequest, Scope};
+
 use crate::request::{Outcome, Sample};
 use crate::time::{Nanos, Time};
 use schemars::JsonSchema;
@@ -20,6 +24,10 @@ pub enum FeedbackConfig {
     /// Responses are drained together. A drain with an overload gives one overload signal and none
     /// of its RTTs; any other gives all of its RTTs (Velox, `RPCOperator.cpp` `recordCongestion`).
     PerDrain(Drain),
+    /// A request is one of the window from its first admission to its end, through all its attempts
+    /// and the back-offs between them: its retries do not wait for admission. What the law is told of
+    /// it is said by itself.
+    PerRequest(PerRequest),
 }
 
 /// How a caller drains responses.
@@ -57,6 +65,7 @@ const fn most_in_a_drain() -> u32 {
 #[derive(Debug)]
 pub struct Feedback {
     drain: Option<Drain>,
+    per_request: Option<PerRequest>,
     ready: Vec<Sample>,
     due: Option<Time>,
     drained: VecDeque<Sample>,
@@ -65,11 +74,26 @@ pub struct Feedback {
 impl Feedback {
     /// Feedback with nothing pending.
     pub fn new(config: &FeedbackConfig) -> Self {
-        let drain = match config {
-            FeedbackConfig::PerResponse => None,
-            FeedbackConfig::PerDrain(drain) => Some(drain.clone()),
+        let (drain, per_request) = match config {
+            FeedbackConfig::PerResponse => (None, None),
+            FeedbackConfig::PerDrain(drain) => (Some(drain.clone()), None),
+            FeedbackConfig::PerRequest(per_request) => (None, Some(*per_request)),
         };
-        Self { drain, ready: Vec::new(), due: None, drained: VecDeque::new() }
+        Self { drain, per_request, ready: Vec::new(), due: None, drained: VecDeque::new() }
+    }
+
+    /// Whether a request keeps its place in the window between its attempts.
+    pub const fn keeps_places(&self) -> bool {
+        self.per_request.is_some()
+    }
+
+    /// What there is to tell of an attempt that has ended, to be offered then. The first of its
+    /// request was admitted at `since`, and it is tried `again`, or not.
+    pub fn told(&self, sample: Sample, since: Time, again: bool) -> Option<Sample> {
+        match self.per_request {
+            Some(per_request) => per_request.told(sample, since, again),
+            None => Some(sample),
+        }
     }
 
     /// Takes a response in. Returns it if the controller is to be told at once.

@@ -1,22 +1,29 @@
 //! The gate: requests in flight against the window.
 
 /// Counts requests in flight against a limit. A lower limit closes the gate and kills nothing that
-/// runs: what is in flight drains.
+/// runs: what is in flight drains. A request between two attempts may keep its place, which counts
+/// against the limit as well.
 #[derive(Debug)]
 pub struct Gate {
     in_flight: u32,
+    kept: u32,
     limit: u64,
 }
 
 impl Gate {
     /// An empty gate that admits `limit` requests.
     pub const fn new(limit: u64) -> Self {
-        Self { in_flight: 0, limit }
+        Self { in_flight: 0, kept: 0, limit }
     }
 
     /// Requests in flight.
     pub const fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    /// Places taken: by requests in flight, and by those that keep one.
+    pub const fn taken(&self) -> u32 {
+        self.in_flight + self.kept
     }
 
     /// Requests that may be in flight.
@@ -26,7 +33,7 @@ impl Gate {
 
     /// Whether one more may enter.
     pub const fn is_open(&self) -> bool {
-        (self.in_flight as u64) < self.limit
+        (self.taken() as u64) < self.limit
     }
 
     /// Lets one in.
@@ -41,6 +48,25 @@ impl Gate {
     pub const fn leave(&mut self) {
         assert!(self.in_flight > 0, "a ticket ended twice");
         self.in_flight -= 1;
+    }
+
+    /// One has ended and keeps its place.
+    ///
+    /// # Panics
+    /// When none is in flight: a ticket ended twice.
+    pub const fn keep(&mut self) {
+        self.leave();
+        self.kept += 1;
+    }
+
+    /// One goes on in the place that it has kept.
+    ///
+    /// # Panics
+    /// When none has kept one.
+    pub const fn resume(&mut self) {
+        assert!(self.kept > 0, "a place that was kept is there");
+        self.kept -= 1;
+        self.enter();
     }
 
     /// Takes over the controller's limit.

@@ -70,7 +70,10 @@ pub struct Ticket {
     pub arrival: Arrival,
     /// When it was admitted and sent.
     pub start: Time,
-    /// Requests in flight just after it was admitted, itself included.
+    /// Since when its request has its place in the window: `start`, unless it has kept it from an
+    /// earlier attempt.
+    pub since: Time,
+    /// Requests in flight just after it was admitted, itself included, and those that keep a place.
     pub in_flight_at_start: u32,
     /// The limit when it was admitted.
     pub limit_at_start: u64,
@@ -158,15 +161,16 @@ impl Answer {
 /// What a finished request tells a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample {
-    /// When the request was admitted: round-trip times count from here.
+    /// When the request was admitted, or by a feedback of whole sequences its first attempt:
+    /// round-trip times count from here.
     pub start: Time,
     /// When it was really written.
     pub sent: Time,
     /// When its answer was there.
     pub end: Time,
-    /// Requests in flight just after it was admitted, itself included.
+    /// Requests in flight just after it was admitted, itself included, and those that keep a place.
     pub in_flight_at_start: u32,
-    /// Requests in flight just before it ended, itself included.
+    /// The same just before it ended.
     pub in_flight_at_end: u32,
     /// The limit when it was admitted.
     pub limit_at_start: u64,

@@ -15,7 +15,7 @@ mod config;
 mod http;
 mod slow_start;
 
-pub use backlog::{Codel, Discipline, Expired};
+pub use backlog::{By, Codel, Discipline, Expired, Fair, Start};
 pub use body::{BodySize, MAX_BODY};
 pub use config::ServiceConfig;
 pub use http::{
@@ -88,6 +88,8 @@ struct Job<J> {
     /// When its answer is ready; for a waiting job, the service time it will take is kept instead.
     ready: Time,
     service: Nanos,
+    /// Whom it belongs to, in the backlog.
+    flow: u32,
     status: u16,
     in_service: bool,
     harm: Option<Box<Harm>>,
@@ -103,6 +105,7 @@ impl<J> Job<J> {
             until: Time::NEVER,
             ready: now,
             service: Nanos::ZERO,
+            flow: 0,
             status: 200,
             in_service: false,
             harm: None,
@@ -208,10 +211,11 @@ impl<J> Service<J> {
         let call = self.calls;
         let service = self.config.service.nth(call, &mut self.service_rng);
         self.calls += 1;
-        let Decided { rejected, harm } = self.rules.decide(request);
+        let Decided { rejected, harm } = self.rules.decide(now, request);
         let until = request.patience.map_or(Time::NEVER, |patience| now.after(patience));
-        let payload = Some(payload);
-        let slot = self.store(Job { payload, call, until, service, harm, ..Job::background(now) });
+        let (payload, flow) = (Some(payload), self.backlog.arrive(now, request));
+        let job = Job { payload, call, until, service, flow, harm, ..Job::background(now) };
+        let slot = self.store(job);
         if self.frozen_at.is_some() {
             self.at_the_door.push((slot, rejected));
         } else {
@@ -232,8 +236,8 @@ impl<J> Service<J> {
 
     /// Puts a job into the backlog; whether there was room.
     fn wait(&mut self, slot: u32) -> bool {
-        let Job { arrived: since, until, .. } = *self.job(slot);
-        self.backlog.push(Waiting { slot, since, until })
+        let Job { arrived: since, until, service, flow, .. } = *self.job(slot);
+        self.backlog.push(Waiting { slot, since, until, service, flow })
     }
 
     /// The next instant at which [`Service::release`] has something to do; not after now, if it has.
@@ -296,8 +300,12 @@ impl<J> Service<J> {
         let scale = self.slowdown(now);
         let job = self.job_mut(slot);
         job.in_service = true;
-        job.ready = now.after(if scale == 1.0 { job.service } else { job.service.scaled(scale) });
-        let (ready, background) = (job.ready, job.payload.is_none());
+        if scale != 1.0 {
+            job.service = job.service.scaled(scale);
+        }
+        job.ready = now.after(job.service);
+        let (ready, flow, background) = (job.ready, job.flow, job.payload.is_none());
+        self.backlog.begin(now, flow);
         self.sequence += 1;
         self.departures.push(Reverse((ready, self.sequence, slot)));
         self.background.busy += u32::from(background);
@@ -320,10 +328,11 @@ impl<J> Service<J> {
             return None;
         }
         self.departures.pop();
-        let Job { in_service, payload, .. } = self.job(slot);
+        let Job { in_service, ref payload, flow, service, .. } = *self.job(slot);
         let background = payload.is_none();
-        if *in_service {
+        if in_service {
             self.count_busy(ready);
+            self.backlog.end(ready, flow, service);
             self.busy -= 1;
             self.background.busy -= u32::from(background);
             self.follow_background(ready);

@@ -6,7 +6,7 @@ use serde_yaml::with::singleton_map_recursive;
 use std::collections::BTreeMap;
 use testbed_core::distribution::Distribution;
 use testbed_core::limit::quantity::Bytes;
-use testbed_core::quantity::Share;
+use testbed_core::quantity::{Rate, Share};
 use testbed_core::rng::Streams;
 use testbed_core::service::{
     Calls, Counts, Drip, HttpFault, Manner, NoAnswer, Reject, Released, Request, Reset, RetryAfter,
@@ -56,6 +56,23 @@ fn counts(service: &Service<u32>) -> Vec<(String, u64, u64, u32)> {
         (name.to_owned(), counts.injected, counts.overflow, counts.active)
     };
     service.injected().map(row).collect()
+}
+
+#[test]
+fn a_rejection_by_rate_lets_a_burst_and_the_rate_pass_and_no_other_rule_is_asked() {
+    let mut service = backend();
+    let above = Rate::per_second(10.0);
+    let gold = Which { class: Some("gold".into()), ..Which::ALL };
+    let limit = Reject { above, burst: Some(2), which: gold, ..Reject::all(429) };
+    service.set_rules(vec![
+        rule("limit", HttpFault::Reject(limit)),
+        reject("others", 503, Which::ALL),
+    ]);
+    let gold = ("/", Some("gold"));
+    let statuses = statuses(&mut service, &[gold, ("/", None), gold, gold]);
+    assert_eq!(statuses, [200, 503, 200, 429]);
+    let counted = [("limit".to_owned(), 1, 0, 0), ("others".to_owned(), 1, 0, 0)];
+    assert_eq!(counts(&service), counted, "what passes is not counted");
 }
 
 #[test]

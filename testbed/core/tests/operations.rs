@@ -4,10 +4,11 @@
 mod support;
 
 use proptest::prelude::*;
+use std::collections::VecDeque;
 use support::Ledger;
 use testbed_core::admission::Admission;
 use testbed_core::control::ControllerConfig;
-use testbed_core::feedback::{Drain, FeedbackConfig, Tell};
+use testbed_core::feedback::{Drain, FeedbackConfig, PerRequest, Scope, Tell};
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -19,7 +20,13 @@ enum Operation {
     Arrive,
     Admit,
     AdmitUngated,
-    Finish { which: usize, outcome: Outcome },
+    Finish {
+        which: usize,
+        outcome: Outcome,
+        again: bool,
+    },
+    /// The back-off of a request is over that is tried again.
+    Return,
     Pass(u32),
 }
 
@@ -29,8 +36,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         4 => Just(Operation::Arrive),
         4 => Just(Operation::Admit),
         1 => Just(Operation::AdmitUngated),
-        4 => (any::<usize>(), outcome)
-            .prop_map(|(which, outcome)| Operation::Finish { which, outcome }),
+        4 => (any::<usize>(), outcome, any::<bool>())
+            .prop_map(|(which, outcome, again)| Operation::Finish { which, outcome, again }),
+        2 => Just(Operation::Return),
         2 => any::<u32>().prop_map(Operation::Pass),
     ]
 }
@@ -40,8 +48,13 @@ fn feedback() -> impl Strategy<Value = FeedbackConfig> {
     let drain = |(turnaround, at_most, tell)| {
         FeedbackConfig::PerDrain(Drain { turnaround: Nanos::new(turnaround), at_most, tell })
     };
-    let drained = (0u64..1_000_000_000, 1u32..20, tell).prop_map(drain);
-    prop_oneof![Just(FeedbackConfig::PerResponse), drained]
+    let scope = || prop::sample::select(vec![Scope::Sequence, Scope::Attempt]);
+    let per_request = |(rtt, outcome)| FeedbackConfig::PerRequest(PerRequest { rtt, outcome });
+    prop_oneof![
+        Just(FeedbackConfig::PerResponse),
+        (0u64..1_000_000_000, 1u32..20, tell).prop_map(drain),
+        (scope(), scope()).prop_map(per_request),
+    ]
 }
 
 /// An admission, what it gave out, and what its events say.
@@ -49,9 +62,14 @@ struct Model {
     admission: Admission,
     ledger: Ledger,
     tickets: Vec<Ticket>,
+    /// Requests between two attempts.
+    backing_off: VecDeque<Arrival>,
     now: Time,
     next_id: u64,
 }
+
+/// How long a back-off is. It does not matter here.
+const BACK_OFF: Nanos = Nanos::from_millis(1);
 
 impl Model {
     fn new(law: &ControllerConfig, feedback: &FeedbackConfig) -> Self {
@@ -59,7 +77,8 @@ impl Model {
         let mut admission =
             Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, feedback);
         admission.announce(Time::ZERO, &mut ledger);
-        Self { admission, ledger, tickets: Vec::new(), now: Time::ZERO, next_id: 0 }
+        let (tickets, backing_off) = (Vec::new(), VecDeque::new());
+        Self { admission, ledger, tickets, backing_off, now: Time::ZERO, next_id: 0 }
     }
 
     fn apply(&mut self, operation: &Operation) {
@@ -70,17 +89,31 @@ impl Model {
                 let _ = self.admission.arrive(self.now, arrival, &mut self.ledger);
             }
             Operation::Admit => {
-                self.tickets.extend(self.admission.admit(self.now, &mut self.ledger))
+                let ticket = self.admission.admit(self.now, &mut self.ledger);
+                // Who was admitted for the first time found room beside those that keep a place.
+                let room =
+                    |ticket: &Ticket| u64::from(ticket.in_flight_at_start) <= ticket.limit_at_start;
+                assert!(ticket.iter().filter(|ticket| ticket.arrival.attempt == 0).all(room));
+                self.tickets.extend(ticket);
             }
             Operation::AdmitUngated => {
                 self.tickets.extend(self.admission.admit_ungated(self.now, &mut self.ledger));
             }
-            Operation::Finish { which, outcome } if !self.tickets.is_empty() => {
+            Operation::Finish { which, outcome, again } if !self.tickets.is_empty() => {
                 let ticket = self.tickets.swap_remove(which % self.tickets.len());
                 let answer = Answer::without(outcome, ticket.start, self.now);
-                self.admission.finish(self.now, ticket, &answer, None, &mut self.ledger);
+                self.backing_off.extend(again.then(|| ticket.arrival.again(self.now)));
+                let again = again.then_some(BACK_OFF);
+                self.admission.finish(self.now, ticket, &answer, again, &mut self.ledger);
             }
             Operation::Finish { .. } => {}
+            Operation::Return => {
+                if let Some(arrival) = self.backing_off.pop_front() {
+                    let _ = self.admission.arrive(self.now, arrival, &mut self.ledger);
+                    // At once, as the shell does it: who has kept a place takes no room in the queue.
+                    self.tickets.extend(self.admission.admit(self.now, &mut self.ledger));
+                }
+            }
             Operation::Pass(ns) => {
                 self.now = self.now.after(Nanos::new(u64::from(ns)));
                 self.admission.on_wake(self.now, &mut self.ledger);
@@ -133,8 +166,9 @@ proptest! {
             let mut alone = Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, &feedback);
             let mut tickets = Vec::new();
             for operation in &operations {
+                let returns = watched.backing_off.front().copied();
                 watched.apply(operation);
-                unwatched(&mut alone, &mut tickets, operation, &watched);
+                unwatched(&mut alone, &mut tickets, operation, returns, &watched);
                 prop_assert_eq!(alone.limit(), watched.admission.limit());
                 prop_assert_eq!(&tickets, &watched.tickets);
             }
@@ -147,6 +181,7 @@ fn unwatched(
     admission: &mut Admission,
     tickets: &mut Vec<Ticket>,
     operation: &Operation,
+    returns: Option<Arrival>,
     watched: &Model,
 ) {
     let now = watched.now;
@@ -157,12 +192,18 @@ fn unwatched(
         }
         Operation::Admit => tickets.extend(admission.admit(now, &mut ())),
         Operation::AdmitUngated => tickets.extend(admission.admit_ungated(now, &mut ())),
-        Operation::Finish { which, outcome } if !tickets.is_empty() => {
+        Operation::Finish { which, outcome, again } if !tickets.is_empty() => {
             let ticket = tickets.swap_remove(which % tickets.len());
             let answer = Answer::without(outcome, ticket.start, now);
-            admission.finish(now, ticket, &answer, None, &mut ());
+            admission.finish(now, ticket, &answer, again.then_some(BACK_OFF), &mut ());
         }
         Operation::Finish { .. } => {}
+        Operation::Return => {
+            if let Some(arrival) = returns {
+                let _ = admission.arrive(now, arrival, &mut ());
+                tickets.extend(admission.admit(now, &mut ()));
+            }
+        }
         Operation::Pass(_) => admission.on_wake(now, &mut ()),
     }
 }

@@ -78,6 +78,8 @@ fn what_nobody_waits_for_any_more_takes_no_server_if_it_is_to_be_dropped() {
         (Expired::Serve, &[(10.0, 0, 200), (20.0, 1, 200), (30.0, 2, 200), (40.0, 3, 200)][..]),
         // Their clients wait 15 ms: at 20 ms, when the server is free again, those of 1 and 2 have gone.
         (Expired::Drop, &[(10.0, 0, 200), (20.0, 1, 200), (30.0, 3, 200)]),
+        // At 10 ms those of 1 and 2 wait 6 ms more, which is too short for 10 ms of service.
+        (Expired::DropHopeless, &[(10.0, 0, 200), (29.0, 3, 200)]),
     ] {
         let mut service = queueing(Discipline::Fifo, expired);
         for (job, at) in [(0, 0), (1, 1), (2, 1), (3, 19)] {

@@ -40,6 +40,9 @@ pub const CLASS_HEADER: &str = "x-windtunnel-class";
 /// as it takes. gRPC has `grpc-timeout` for it.
 pub const PATIENCE_HEADER: &str = "x-windtunnel-patience-ns";
 
+/// Request header: the arm that the request is of, whose flow it is where queueing is fair by arm.
+pub const ARM_HEADER: &str = "x-windtunnel-arm";
+
 /// Bytes of request body that are read and dropped; beyond it, 413.
 pub(super) const BODY_LIMIT: usize = 64 * 1024;
 
@@ -159,7 +162,8 @@ async fn answer(
 fn described(head: &Parts) -> service::Request<'_> {
     let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
     let patience = text(PATIENCE_HEADER).and_then(|ns| ns.parse().ok()).map(Nanos::new);
-    service::Request { path: head.uri.path(), class: text(CLASS_HEADER), patience }
+    let (class, arm) = (text(CLASS_HEADER), text(ARM_HEADER));
+    service::Request { path: head.uri.path(), class, patience, arm }
 }
 
 /// The value of the header; `None` if it cannot be written, which the check of rules excludes.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use testbed_clock::LiveClock;
 use testbed_core::distribution::Distribution;
 use testbed_core::limit::quantity::Bytes;
-use testbed_core::service::{BodySize, HttpFault, Reject};
+use testbed_core::service::{BodySize, Discipline, Fair, HttpFault, Reject};
 use testbed_core::time::{Nanos, Time};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -117,6 +117,25 @@ async fn one_server_takes_one_after_the_other() {
         age(&call.await.unwrap());
     }
     assert!(bench.now().since(begin) >= Nanos::from_millis(60));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fair_queueing_knows_arms_by_what_their_requests_say() {
+    let queue = Discipline::Fair(Fair::default());
+    let config = ServiceConfig { queue, ..config(1, Nanos::from_millis(300), 100) };
+    let bench = Bench::start(config).await;
+    let mut calls = Vec::new();
+    for (inside, arm) in (1..).zip(["crowd", "crowd", "crowd", "other"]) {
+        let mut client = bench.client.clone();
+        client.name(arm);
+        calls.push(tokio::spawn(async move { client.call(0).await }));
+        bench.inside(inside).await;
+    }
+    let mut ages = Vec::new();
+    for call in calls {
+        ages.push(age(&call.await.unwrap()));
+    }
+    assert!(ages[3] < ages[1], "the other came last and waits for none but the first: {ages:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -122,7 +122,8 @@ impl Calls {
         if let Some(served) = answer.served {
             self.overhead.record(answer.end.since(ticket.start).minus(served.age));
         }
-        let again = self.retries.plan(now, arrival, answer.outcome, answer.retry_after);
+        let attempts = self.admission.waiting() + self.admission.in_flight();
+        let again = self.retries.plan(now, arrival, answer.outcome, answer.retry_after, attempts);
         self.admission.finish(now, ticket, answer, again, observer);
         if again.is_none() {
             self.over(now, arrival, answer.end, observer);

@@ -200,7 +200,8 @@ fn counted(mut world: impl World) -> Vec<(String, Counts)> {
     let rules = vec![Rule { name: "storm".to_owned(), fault }];
     world.set_faults(Arm(0), &ArmFaults { rules, ..ArmFaults::default() }).unwrap();
     let arrival = Arrival::new(0, 0, Time::ZERO);
-    let ticket = Ticket { arrival, start: Time::ZERO, in_flight_at_start: 1, limit_at_start: 1 };
+    let (start, since) = (Time::ZERO, Time::ZERO);
+    let ticket = Ticket { arrival, start, since, in_flight_at_start: 1, limit_at_start: 1 };
     world.send(Arm(0), ticket);
     let late = Time::ZERO.after(Nanos::from_secs(60));
     let Step::Answer { answer, .. } = world.step(late).unwrap() else {

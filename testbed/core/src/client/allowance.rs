@@ -5,7 +5,8 @@ mod budget;
 mod quota;
 mod throttle;
 
-pub use budget::Budget;
+pub(super) use budget::UnderWay;
+pub use budget::{ActiveBudget, Budget, Counted, RecentBudget};
 pub use quota::Quota;
 pub use throttle::Throttle;
 
@@ -35,8 +36,8 @@ impl Allowances {
 
     /// An attempt ended.
     pub(super) fn on_end(&mut self, now: Time, arrival: &Arrival, outcome: Outcome) {
-        if let Some(budget) = self.budget.as_mut().filter(|_| arrival.attempt == 0) {
-            budget.on_request(now);
+        if let Some(budget) = &mut self.budget {
+            budget.on_end(now, arrival);
         }
         if let Some(quota) = &mut self.quota {
             quota.on_end(arrival.id, outcome);
@@ -47,8 +48,14 @@ impl Allowances {
     }
 
     /// Takes leave for a retry of a request, the last attempt of which ended so; whether there is any.
-    pub(super) fn take(&mut self, now: Time, arrival: &Arrival, outcome: Outcome) -> bool {
-        let budget = self.budget.as_mut().is_none_or(|budget| budget.has_one(now));
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        arrival: &Arrival,
+        outcome: Outcome,
+        under_way: UnderWay,
+    ) -> bool {
+        let budget = self.budget.as_mut().is_none_or(|budget| budget.has_one(now, under_way));
         let quota = self.quota.as_ref().is_none_or(|quota| quota.has(outcome));
         let throttle = self.throttle.as_ref().is_none_or(throttle::Running::is_open);
         let leave = budget && quota && throttle;
@@ -63,8 +70,18 @@ impl Allowances {
         leave
     }
 
-    /// A retry was never sent, and its request is over.
+    /// A retry's back-off is over.
+    pub(super) fn on_retry(&mut self, arrival: &Arrival) {
+        if let Some(budget) = &mut self.budget {
+            budget.on_retry(arrival.id);
+        }
+    }
+
+    /// A request is over, its last attempt sent or not.
     pub(super) fn forget(&mut self, arrival: &Arrival) {
+        if let Some(budget) = &mut self.budget {
+            budget.forget(arrival.id);
+        }
         if let Some(quota) = &mut self.quota {
             quota.forget(arrival.id);
         }

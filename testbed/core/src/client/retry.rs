@@ -1,6 +1,6 @@
 //! Retries: when a client tries again what failed.
 
-use super::allowance::{Allowances, Budget, Quota, Throttle};
+use super::allowance::{Allowances, Budget, Quota, Throttle, UnderWay};
 use super::{ClientConfig, Patience};
 use crate::back_off::doubled;
 use crate::control::Invalid;
@@ -79,10 +79,7 @@ impl RetryConfig {
             let message = format!("the longest back-off is shorter than the first, {}", self.first);
             invalid.push(Invalid { field: "retry/at_most", message });
         }
-        if self.budget.as_ref().is_some_and(|budget| budget.over == Nanos::ZERO) {
-            let message = "nothing happens within 0s; write 10s or so".to_owned();
-            invalid.push(Invalid { field: "retry/budget/over", message });
-        }
+        invalid.extend(self.budget.as_ref().and_then(Budget::invalid));
         invalid
     }
 
@@ -130,14 +127,16 @@ impl Retries {
         }
     }
 
-    /// An attempt of `arrival` ended at `now`, with an answer that asked for `told`. After how long
-    /// it is tried again; `None` if it is over.
+    /// An attempt of `arrival` ended at `now`, with an answer that asked for `told`; with it so many
+    /// `attempts` waited for admission or were in flight. After how long it is tried again; `None` if
+    /// it is over.
     pub fn plan(
         &mut self,
         now: Time,
         arrival: Arrival,
         outcome: Outcome,
         told: Option<Nanos>,
+        attempts: u32,
     ) -> Option<Nanos> {
         self.allowances.on_end(now, &arrival, outcome);
         let failed = matches!(outcome, Outcome::Overload | Outcome::Error | Outcome::Timeout);
@@ -145,7 +144,11 @@ impl Retries {
             self.config.as_ref().filter(|config| failed && arrival.attempt < config.times)?;
         let wait = config.wait(arrival.attempt, told, self.rng.random());
         let at = now.after(wait);
-        if self.patience.is_over(&arrival, at) || !self.allowances.take(now, &arrival, outcome) {
+        let scheduled = self.due.len() as u64;
+        let under_way = UnderWay { attempts: attempts.into(), scheduled };
+        if self.patience.is_over(&arrival, at)
+            || !self.allowances.take(now, &arrival, outcome, under_way)
+        {
             return None;
         }
         self.due.insert((at, self.planned), arrival.again(at));
@@ -166,12 +169,15 @@ impl Retries {
     /// The next attempt that is due at `now`; ask until there is none.
     pub fn take(&mut self, now: Time) -> Option<Arrival> {
         let due = self.due.first_entry().filter(|due| due.key().0 <= now)?;
-        Some(due.remove())
+        let arrival = due.remove();
+        self.allowances.on_retry(&arrival);
+        Some(arrival)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{ActiveBudget, Counted};
     use super::*;
 
     const TOLD: Option<Nanos> = Some(Nanos::from_secs(2));
@@ -218,17 +224,17 @@ mod tests {
         let first = Arrival::new(4, 2, Time::ZERO);
         let ms = |ms| Time::ZERO.after(Nanos::from_millis(ms));
         for outcome in [Outcome::Success, Outcome::Cancelled] {
-            assert_eq!(retries.plan(ms(1), first, outcome, None), None);
+            assert_eq!(retries.plan(ms(1), first, outcome, None, 1), None);
         }
-        assert!(retries.plan(ms(1), first, Outcome::Overload, None).is_some());
-        assert!(retries.plan(ms(1), Arrival::new(5, 0, ms(0)), Outcome::Error, None).is_some());
+        assert!(retries.plan(ms(1), first, Outcome::Overload, None, 1).is_some());
+        assert!(retries.plan(ms(1), Arrival::new(5, 0, ms(0)), Outcome::Error, None, 1).is_some());
         assert_eq!((retries.next_wake(), retries.take(ms(100))), (Some(ms(101)), None));
         let second = retries.take(ms(101)).unwrap();
         assert_eq!((second.id, second.attempt, second.planned), (4, 1, ms(101)));
         assert_eq!((second.first, second.client), (Time::ZERO, 2));
         assert_eq!(retries.take(ms(101)).unwrap().id, 5);
         let last = Arrival { attempt: 3, ..first };
-        assert_eq!(retries.plan(ms(101), last, Outcome::Timeout, None), None);
+        assert_eq!(retries.plan(ms(101), last, Outcome::Timeout, None, 1), None);
     }
 
     #[test]
@@ -241,7 +247,7 @@ mod tests {
         let ms = |ms| Time::ZERO.after(Nanos::from_millis(ms));
         let mut plan = |id, at| {
             let arrival = Arrival::new(id, 0, Time::ZERO);
-            retries.plan(ms(at), arrival, Outcome::Error, None).is_some()
+            retries.plan(ms(at), arrival, Outcome::Error, None, 1).is_some()
         };
         // A back-off of 100 ms: at 49 ms it is just in time. What is not tried costs nothing.
         let tried = [plan(0, 50), plan(1, 49), plan(2, 49), plan(3, 49)];
@@ -249,10 +255,25 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_of_what_is_active_binds_a_wave_of_failures_only_if_it_counts_back_offs() {
+        for (counts, allowed) in [(Counted::Running, 1000), (Counted::Scheduled, 200)] {
+            let active = ActiveBudget { active: Share::percent(20), at_least: 3, counts };
+            let budget = Some(Budget::Active(active));
+            let retry = RetryConfig { budget, ..config(0.0, RetryAfterUse::Ignore) };
+            let mut retries = Retries::new(&client(Some(retry)), &Streams::new(1));
+            let mut fail = |id: u32| {
+                let arrival = Arrival::new(id.into(), 0, Time::ZERO);
+                retries.plan(Time::ZERO, arrival, Outcome::Error, None, 1000 - id).is_some()
+            };
+            assert_eq!((0..1000).filter(|id| fail(*id)).count(), allowed, "{counts:?}");
+        }
+    }
+
+    #[test]
     fn without_retries_nothing_is_tried_again() {
         let mut retries = Retries::new(&client(None), &Streams::new(1));
         let arrival = Arrival::new(0, 0, Time::ZERO);
-        assert_eq!(retries.plan(Time::ZERO, arrival, Outcome::Error, TOLD), None);
+        assert_eq!(retries.plan(Time::ZERO, arrival, Outcome::Error, TOLD, 1), None);
         assert_eq!((retries.next_wake(), retries.due.len()), (None, 0));
     }
 }

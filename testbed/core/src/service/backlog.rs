@@ -1,11 +1,15 @@
 //! The backlog: who of those that wait for a server is next, and who of them is turned away after all.
 
 mod codel;
+mod fair;
 
 pub use codel::Codel;
+pub use fair::{By, Fair, Start};
 
-use crate::time::Time;
+use super::http::Request;
+use crate::time::{Nanos, Time};
 use codel::Control;
+use fair::Flows;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -21,6 +25,15 @@ pub enum Discipline {
     Lifo,
     /// First come, first served, but what has waited too long for too long is turned away.
     Codel(Codel),
+    /// The flow that has been worked for least is next, and in it first come, first served.
+    Fair(Fair),
+}
+
+impl Discipline {
+    /// Whether requests must say which arm they are of.
+    pub const fn goes_by_arm(&self) -> bool {
+        matches!(self, Self::Fair(Fair { by: By::Arm, .. }))
+    }
 }
 
 /// What becomes of a request whose client has given it up while it waited. Its client has said how
@@ -33,6 +46,20 @@ pub enum Expired {
     Serve,
     /// It is dropped when its turn comes, and takes no server.
     Drop,
+    /// It is dropped when its turn comes and its client will not wait as long as its service takes,
+    /// slow starts aside: no server begins what cannot end in time.
+    DropHopeless,
+}
+
+impl Expired {
+    /// Whether a request whose turn comes at `now` is dropped.
+    fn drops(self, now: Time, next: &Waiting) -> bool {
+        match self {
+            Self::Serve => false,
+            Self::Drop => next.until <= now,
+            Self::DropHopeless => next.until < now.after(next.service),
+        }
+    }
 }
 
 /// A request that waits.
@@ -43,6 +70,10 @@ pub(super) struct Waiting {
     pub(super) since: Time,
     /// When its client gives it up.
     pub(super) until: Time,
+    /// How long a server will work on it.
+    pub(super) service: Nanos,
+    /// Whom it belongs to.
+    pub(super) flow: u32,
 }
 
 /// What becomes of the request whose turn it is, by its slot.
@@ -60,6 +91,8 @@ pub(super) enum Turn {
 #[derive(Debug)]
 pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
+    /// Those that wait if queueing is fair, in place of the others.
+    flows: Option<Flows>,
     most: usize,
     discipline: Discipline,
     expired: Expired,
@@ -68,22 +101,48 @@ pub(super) struct Backlog {
 
 impl Backlog {
     pub(super) fn new(most: u32, discipline: Discipline, expired: Expired) -> Self {
-        let waiting = VecDeque::new();
-        Self { waiting, most: most as usize, discipline, expired, control: Control::default() }
+        let flows = match discipline {
+            Discipline::Fair(fair) => Some(Flows::new(fair)),
+            Discipline::Fifo | Discipline::Lifo | Discipline::Codel(_) => None,
+        };
+        let (waiting, control) = (VecDeque::new(), Control::default());
+        Self { waiting, flows, most: most as usize, discipline, expired, control }
     }
 
     /// How many wait.
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.flows.as_ref().map_or(0, Flows::len)
+    }
+
+    /// The flow of a request that arrives; all are of one unless queueing is fair.
+    pub(super) fn arrive(&mut self, now: Time, request: Request<'_>) -> u32 {
+        self.flows.as_mut().map_or(0, |flows| flows.arrive(now, request))
+    }
+
+    /// A server begins to work for a flow.
+    pub(super) fn begin(&mut self, now: Time, flow: u32) {
+        if let Some(flows) = &mut self.flows {
+            flows.begin(now, flow);
+        }
+    }
+
+    /// A server has worked so long for a flow.
+    pub(super) fn end(&mut self, now: Time, flow: u32, work: Nanos) {
+        if let Some(flows) = &mut self.flows {
+            flows.end(now, flow, work);
+        }
     }
 
     /// Puts one in; whether there was room.
     pub(super) fn push(&mut self, waiting: Waiting) -> bool {
-        let room = self.waiting.len() < self.most;
-        if room {
-            self.waiting.push_back(waiting);
+        if self.len() >= self.most {
+            return false;
         }
-        room
+        match &mut self.flows {
+            Some(flows) => flows.push(waiting),
+            None => self.waiting.push_back(waiting),
+        }
+        true
     }
 
     /// Takes out the one whose turn it is, now that a server is free.
@@ -91,8 +150,9 @@ impl Backlog {
         let next = match self.discipline {
             Discipline::Lifo => self.waiting.pop_back()?,
             Discipline::Fifo | Discipline::Codel(_) => self.waiting.pop_front()?,
+            Discipline::Fair(_) => self.flows.as_mut()?.pop(now)?,
         };
-        if self.expired == Expired::Drop && next.until <= now {
+        if self.expired.drops(now, &next) {
             return Some(Turn::Drop(next.slot));
         }
         if let Discipline::Codel(codel) = self.discipline
@@ -105,5 +165,8 @@ impl Backlog {
 
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
+        if let Discipline::Fair(fair) = self.discipline {
+            self.flows = Some(Flows::new(fair));
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! A [`Rule`] says which requests it is for and what becomes of their answers. Rules stand in order;
 //! the first that matches a request decides about it, and no other is asked.
 
+mod allowed;
 mod kind;
 mod manner;
 mod retry_after;

@@ -55,7 +55,10 @@ impl LiveArm {
             Some(control) => control.address(),
         };
         let proxy = Proxy::of(control.as_deref());
-        let client = Client::with(entrance, &arm.client());
+        let mut client = Client::with(entrance, &arm.client());
+        if arm.backend.queue.goes_by_arm() {
+            client.name(&arm.name);
+        }
         let hosts = shared.is_none();
         Ok(Self { backend, hosts, control, proxy, client, classify: arm.classify() })
     }

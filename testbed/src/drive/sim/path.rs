@@ -171,7 +171,8 @@ impl Path {
             Some(Cargo::Call(ticket)) => {
                 let class = self.classes.get(usize::from(ticket.arrival.class.0));
                 let patience = self.patience.left(&ticket.arrival, ticket.start);
-                Request { class: class.map(String::as_str), patience, ..Request::CALL }
+                let (class, arm) = (class.map(String::as_str), Some(self.name.as_str()));
+                Request { class, patience, arm, ..Request::CALL }
             }
             None => Request::CALL,
         };

@@ -165,6 +165,10 @@ impl<'s> Place<'s> {
             _ if self.node.get("oneOf").is_some() => {
                 format!("a mapping with one kind of {}{}", list(&kinds), or_words(&words))
             }
+            _ if plain_type(self.node).is_empty() => {
+                let kinds: BTreeSet<_> = self.branches().map(|branch| branch.kind()).collect();
+                Vec::from_iter(kinds).join(" or ")
+            }
             _ => plain_type(self.node),
         }
     }

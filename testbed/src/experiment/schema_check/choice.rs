@@ -78,7 +78,8 @@ impl Check<'_> {
         if let Some(errors) = furthest {
             return self.problems(errors);
         }
-        let expected: Vec<String> = choice.branches.iter().map(|(b, _)| b.expected()).collect();
+        let mut expected: Vec<_> = choice.branches.iter().map(|(b, _)| b.expected()).collect();
+        expected.dedup();
         let message = format!("expected {}, found {}", either(&expected), found(error.instance()));
         let cures = choice.branches.iter().find_map(|(branch, _)| branch.description());
         vec![Problem { help: cures, ..Problem::at_value(path, message) }]

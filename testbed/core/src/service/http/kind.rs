@@ -5,6 +5,7 @@ use super::retry_after::RetryAfter;
 use super::which::Which;
 use crate::control::Invalid;
 use crate::limit::quantity::Bytes;
+use crate::quantity::Rate;
 use crate::service::TURNED_AWAY_AFTER;
 use crate::time::Nanos;
 use schemars::JsonSchema;
@@ -44,6 +45,13 @@ pub struct Reject {
     /// What the header `Retry-After` says; there is none, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<RetryAfter>,
+    /// Only what comes in beyond this rate; everything, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<Rate>,
+    /// Requests that may come in at once before that, 1 or more; 1, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub burst: Option<u32>,
     /// Which requests.
     #[serde(flatten)]
     pub which: Which,
@@ -124,7 +132,8 @@ const fn rejected_after() -> Nanos {
 impl Reject {
     /// A rejection of every request with this status, at the usual age and without `Retry-After`.
     pub const fn all(status: u16) -> Self {
-        Self { status, after: TURNED_AWAY_AFTER, retry_after: None, which: Which::ALL }
+        let (after, which) = (TURNED_AWAY_AFTER, Which::ALL);
+        Self { status, after, retry_after: None, above: None, burst: None, which }
     }
 }
 
@@ -198,6 +207,13 @@ impl Reject {
         if !(400..=599).contains(&self.status) {
             let message = format!("status {} turns nobody away; write 400 to 599", self.status);
             return Some(("status", message));
+        }
+        if self.burst == Some(0) {
+            return Some(("burst", "a burst of 0 lets nothing in; write 1 or more".to_owned()));
+        }
+        if self.burst.is_some() && self.above.is_none() {
+            let message = "there is a burst only of a rate; write `above: 300/s` or so".to_owned();
+            return Some(("burst", message));
         }
         Some(("retry_after", self.retry_after.as_ref()?.invalid()?))
     }

@@ -1,12 +1,13 @@
 //! Rules at work: which of them decides about a request, and what has been counted.
 
 use super::Rule;
+use super::allowed::Allowed;
 use super::kind::{HttpFault, Reject};
 use super::manner::Manner;
 use super::retry_after::RetryAfter;
 use super::which::Request;
 use crate::rng::Rng;
-use crate::time::Nanos;
+use crate::time::{Nanos, Time};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,6 +55,8 @@ struct Memory {
     met: u64,
     injected: u64,
     overflow: u64,
+    /// What a rate lets in.
+    allowed: Option<Allowed>,
     /// Shared with every request under the rule.
     active: Arc<()>,
 }
@@ -93,7 +96,7 @@ impl Rules {
     }
 
     /// The first rule that matches decides.
-    pub(in crate::service) fn decide(&mut self, request: Request<'_>) -> Decided {
+    pub(in crate::service) fn decide(&mut self, now: Time, request: Request<'_>) -> Decided {
         let call = self.calls;
         self.calls += 1;
         for rule in &self.rules {
@@ -106,7 +109,7 @@ impl Rules {
             let in_turn = which.every.is_none_or(|every| memory.met.is_multiple_of(every));
             // Drawn only here: a rule that is not for a call does not move the draws of the next.
             if in_turn && self.rng.random::<f64>() < which.share.get() {
-                return memory.inject(&rule.fault);
+                return memory.inject(now, &rule.fault);
             }
         }
         Decided::default()
@@ -122,8 +125,13 @@ impl Memory {
         (Arc::strong_count(&self.active) - 1) as u32
     }
 
-    /// Does it to a request that matches, unless its rule has as many as it may.
-    fn inject(&mut self, fault: &HttpFault) -> Decided {
+    /// Does it to a request that matches, unless its rule has as many as it may, or its rate lets it in.
+    fn inject(&mut self, now: Time, fault: &HttpFault) -> Decided {
+        if let HttpFault::Reject(reject) = fault
+            && Allowed::let_in(&mut self.allowed, now, reject)
+        {
+            return Decided::default();
+        }
         if fault.which().max_active.is_some_and(|most| self.active() >= most) {
             self.overflow += 1;
             return Decided::default();

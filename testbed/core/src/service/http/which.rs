@@ -15,11 +15,13 @@ pub struct Request<'a> {
     pub class: Option<&'a str>,
     /// How long its client will wait for the answer; it has not said, if none. No rule goes by it.
     pub patience: Option<Nanos>,
+    /// The arm that it is of, if it says so. No rule goes by it.
+    pub arm: Option<&'a str>,
 }
 
 impl Request<'static> {
     /// A call of a client without a class, who has not said how long it will wait.
-    pub const CALL: Self = Self { path: "/", class: None, patience: None };
+    pub const CALL: Self = Self { path: "/", class: None, patience: None, arm: None };
 }
 
 /// Which requests a fault is for: those that meet every condition that is written.
