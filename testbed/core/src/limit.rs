@@ -12,6 +12,7 @@ pub mod lateness;
 pub mod levels;
 pub mod line;
 pub mod quantity;
+pub mod sleepers;
 pub mod waiting;
 
 pub use crate::control::Invalid;
@@ -186,6 +187,11 @@ pub trait Policy: Sized {
         self.levels().and_then(|levels| levels.too_small_for(cost))
     }
 
+    /// Whether those who wait race for the tokens: who asks again in time can go before them for ever.
+    fn is_race(&self) -> bool {
+        false
+    }
+
     /// Settings that an experiment file should not contain, beside those of the levels.
     fn invalid(&self) -> Vec<Invalid> {
         Vec::new()
@@ -246,6 +252,11 @@ macro_rules! policies {
                 match self { $(Self::$Name(config) => config.hangs(cost),)+ }
             }
 
+            /// Whether those who wait race for the tokens.
+            pub fn is_race(&self) -> bool {
+                match self { $(Self::$Name(config) => config.is_race(),)+ }
+            }
+
             /// Settings that an experiment file should not contain.
             pub fn invalid(&self) -> Vec<Invalid> {
                 let mut invalid = self.levels().map_or_else(Vec::new, LevelsConfig::invalid);
@@ -263,4 +274,5 @@ policies! {
     Peek => peek,
     WakeHeap => wake_heap,
     Drr => drr,
+    Governor => governor,
 }
