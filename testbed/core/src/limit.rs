@@ -275,4 +275,5 @@ policies! {
     WakeHeap => wake_heap,
     Drr => drr,
     Governor => governor,
+    Guava => guava,
 }

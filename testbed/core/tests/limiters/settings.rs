@@ -32,6 +32,7 @@ fn mistakes_are_named() {
         ("peek: { levels: { global: { rate: 1B/s } }, lateness: { tick: 0s } }", "lateness"),
         ("drr: { levels: { global: { rate: 1B/s } }, quantum: 0B }", "quantum"),
         ("governor: { levels: { queue: { rate: 1B/s } } }", "levels"),
+        ("guava: { levels: { task: { rate: 1B/s }, global: { rate: 1B/s } } }", "levels"),
         ("governor: { levels: { global: { rate: 1B/s, refill: milliseconds } } }", "refill"),
         ("governor: { levels: { global: { rate: 1GiB/s, capacity: 1B } } }", "rate"),
         ("governor: { levels: { global: { rate: 1B/s, capacity: 4GiB } } }", "capacity"),
