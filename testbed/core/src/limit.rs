@@ -276,4 +276,5 @@ policies! {
     Drr => drr,
     Governor => governor,
     Guava => guava,
+    LeakyBucket => leaky_bucket,
 }

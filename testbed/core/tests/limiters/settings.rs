@@ -36,6 +36,8 @@ fn mistakes_are_named() {
         ("governor: { levels: { global: { rate: 1B/s, refill: milliseconds } } }", "refill"),
         ("governor: { levels: { global: { rate: 1GiB/s, capacity: 1B } } }", "rate"),
         ("governor: { levels: { global: { rate: 1B/s, capacity: 4GiB } } }", "capacity"),
+        ("leaky_bucket: { levels: { global: { rate: 1B/s } }, interval: 1500us }", "interval"),
+        ("leaky_bucket: { levels: { global: { rate: 1B/s } }, interval: 0s }", "interval"),
         ("reservation: { levels: { task: { rate: 1B/s } }, arithmetic: go }", "arithmetic"),
     ] {
         let invalid = read(yaml.as_bytes()).unwrap().invalid();

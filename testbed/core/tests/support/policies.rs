@@ -3,7 +3,8 @@
 use testbed_core::limit::lateness::Lateness;
 use testbed_core::limit::quantity::Bytes;
 use testbed_core::limit::{
-    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, peek, reservation,
+    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, leaky_bucket, peek,
+    reservation,
 };
 use testbed_core::time::Nanos;
 
@@ -26,7 +27,10 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     all.push(LimiterConfig::Reservation(ghosts));
     let lateness = jitter.clone();
     all.push(LimiterConfig::Governor(governor::Config { lateness, ..Policy::over(levels) }));
-    all.push(LimiterConfig::Guava(guava::Config { lateness: jitter, ..Policy::over(levels) }));
+    let lateness = jitter.clone();
+    all.push(LimiterConfig::Guava(guava::Config { lateness, ..Policy::over(levels) }));
+    let unfair = leaky_bucket::Config { fair: false, lateness: jitter, ..Policy::over(levels) };
+    all.push(LimiterConfig::LeakyBucket(unfair));
     let quantum = Bytes::new(7);
     all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
     all
