@@ -3,7 +3,8 @@
 //! A limiter is a plain state machine that owns its waiters. It is asked for tokens, says go or
 //! wait, and names the instant at which it wants to be woken. Policies differ in who is told to
 //! wake when, and in whether another can take what a waiter was promised. They share one exact
-//! [bucket](crate::bucket) and its three [`levels`]: task, queue, global.
+//! [bucket](crate::bucket) and its three [`levels`]: task, queue, global. Those of a library with an
+//! account of its own have one bucket, the global one.
 //!
 //! To add one: write `limit/<name>.rs` with a `Config` that implements [`Policy`], and add one line
 //! to the registry below.
