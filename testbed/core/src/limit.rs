@@ -3,7 +3,8 @@
 //! A limiter is a plain state machine that owns its waiters. It is asked for tokens, says go or
 //! wait, and names the instant at which it wants to be woken. Policies differ in who is told to
 //! wake when, and in whether another can take what a waiter was promised. They share one exact
-//! [bucket](crate::bucket) and its three [`levels`]: task, queue, global.
+//! [bucket](crate::bucket) and its three [`levels`]: task, queue, global. Those of a library with an
+//! account of its own have one bucket, the global one.
 //!
 //! To add one: write `limit/<name>.rs` with a `Config` that implements [`Policy`], and add one line
 //! to the registry below.
@@ -12,6 +13,7 @@ pub mod lateness;
 pub mod levels;
 pub mod line;
 pub mod quantity;
+pub mod sleepers;
 pub mod waiting;
 
 pub use crate::control::Invalid;
@@ -186,6 +188,11 @@ pub trait Policy: Sized {
         self.levels().and_then(|levels| levels.too_small_for(cost))
     }
 
+    /// Whether those who wait race for the tokens: who asks again in time can go before them for ever.
+    fn is_race(&self) -> bool {
+        false
+    }
+
     /// Settings that an experiment file should not contain, beside those of the levels.
     fn invalid(&self) -> Vec<Invalid> {
         Vec::new()
@@ -246,6 +253,11 @@ macro_rules! policies {
                 match self { $(Self::$Name(config) => config.hangs(cost),)+ }
             }
 
+            /// Whether those who wait race for the tokens.
+            pub fn is_race(&self) -> bool {
+                match self { $(Self::$Name(config) => config.is_race(),)+ }
+            }
+
             /// Settings that an experiment file should not contain.
             pub fn invalid(&self) -> Vec<Invalid> {
                 let mut invalid = self.levels().map_or_else(Vec::new, LevelsConfig::invalid);
@@ -263,4 +275,7 @@ policies! {
     Peek => peek,
     WakeHeap => wake_heap,
     Drr => drr,
+    Governor => governor,
+    Guava => guava,
+    LeakyBucket => leaky_bucket,
 }

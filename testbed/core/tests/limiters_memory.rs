@@ -20,11 +20,14 @@ fn bytes_each(config: &LimiterConfig) -> usize {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();
     let mut limiter = config.build(&Streams::new(1));
+    let waiter = |id| Waiter { id, task: id / 8, queue: id / 160, segment: 0 };
+    // Whom nobody is ahead of may go at once.
+    assert_ne!(limiter.ask(Time::ZERO, waiter(WAITERS), 16_384), Ask::Refused);
     for id in 0..WAITERS {
-        let waiter = Waiter { id, task: id / 8, queue: id / 160, segment: 0 };
+        let waiter = waiter(id);
         assert!(matches!(limiter.ask(Time::ZERO, waiter, 16_384), Ask::Waiting { .. }));
     }
-    assert_eq!(limiter.waiting(), WAITERS as usize);
+    assert!(limiter.waiting() >= WAITERS as usize);
     (ALLOCATOR.peak_usage() - before) / WAITERS as usize
 }
 

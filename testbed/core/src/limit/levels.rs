@@ -91,6 +91,28 @@ impl LevelsConfig {
         self.buckets().all(|(_, bucket)| bucket.refill == Refill::Exact)
     }
 
+    /// These limits as a policy with one exact bucket has them: the widest of them, for all together.
+    pub fn as_one(&self) -> Self {
+        let widest = self.buckets().last().map(|(_, bucket)| bucket.clone());
+        let global = widest.map(|bucket| BucketConfig { refill: Refill::Exact, ..bucket });
+        Self { global, queue: None, task: None }
+    }
+
+    /// What such a policy, that of `whose`, cannot follow.
+    pub fn invalid_as_one(&self, whose: &str) -> Vec<Invalid> {
+        let mut invalid = Vec::new();
+        let own = self.queue.is_some() || self.task.is_some();
+        if own || self.global.is_none() {
+            let message = format!("{whose} has one bucket; give `global` and no other level");
+            invalid.push(Invalid { field: "levels", message });
+        }
+        if !self.is_exact() {
+            let message = format!("{whose} refills in its own way; leave `refill` out");
+            invalid.push(Invalid { field: "refill", message });
+        }
+        invalid
+    }
+
     /// The first level whose capacity is below `cost` bytes.
     pub fn too_small_for(&self, cost: u64) -> Option<Level> {
         self.buckets().find(|(_, bucket)| bucket.capacity() < cost).map(|(level, _)| level)

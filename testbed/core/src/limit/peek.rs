@@ -14,37 +14,19 @@
 //!
 //! A cost beyond a capacity sleeps for ever. (The original would spin, and grant as little.)
 
+pub use super::sleepers::Ties;
+
 use super::lateness::Lateness;
 use super::levels::Levels;
 use super::quantity::ByteRate;
-use super::waiting::{Wait, Waiting};
+use super::sleepers::Sleepers;
 use super::{
     Ask, Counters, Grant, Guarantees, Invalid, Level, LevelsConfig, Limiter, Policy, Waiter,
 };
-use crate::rng::{Rng, Streams};
+use crate::rng::Streams;
 use crate::time::Time;
-use rand::RngExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
-/// Who goes first of those who wake at the same instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Ties {
-    /// Whose timer was set first.
-    #[default]
-    Stable,
-    /// The lowest waiter.
-    ById,
-    /// Whose timer was set last.
-    Lifo,
-    /// Chance, drawn anew each time a timer is set.
-    Random,
-    /// Whatever a binary heap that compares nothing but the time makes of it.
-    UnstableHeap,
-}
 
 /// Settings of `peek`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,20 +55,16 @@ impl Policy for Config {
     }
 
     fn build(&self, streams: &Streams) -> Peek {
-        Peek {
-            ties: self.ties,
-            lateness: self.lateness.clone(),
-            rng: streams.stream("limiter"),
-            levels: Levels::new(&self.levels),
-            waiting: Waiting::default(),
-            timers: BinaryHeap::new(),
-            timers_set: 0,
-            counters: Counters::default(),
-        }
+        let sleepers = Sleepers::new(self.ties, &self.lateness, streams);
+        Peek { sleepers, levels: Levels::new(&self.levels) }
     }
 
     fn guarantees(&self) -> Guarantees {
         Guarantees { quotes: false, order: false, rate: true }
+    }
+
+    fn is_race(&self) -> bool {
+        true
     }
 
     fn invalid(&self) -> Vec<Invalid> {
@@ -97,139 +75,27 @@ impl Policy for Config {
 /// The running policy.
 #[derive(Debug)]
 pub struct Peek {
-    ties: Ties,
-    lateness: Lateness,
-    rng: Rng,
+    sleepers: Sleepers,
     levels: Levels,
-    /// With each wait, the number of its timer.
-    waiting: Waiting<u64>,
-    /// Those of waits that were given up among them.
-    timers: BinaryHeap<Timer>,
-    timers_set: u64,
-    counters: Counters,
-}
-
-/// Ordered by instant and rank, and by nothing else: equals are at the heap's mercy. The earliest
-/// is the greatest, because the heap gives the greatest first.
-#[derive(Clone, Copy, Debug)]
-struct Timer {
-    at: Time,
-    rank: u64,
-    number: u64,
-    id: u32,
-}
-
-impl Ord for Timer {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.rank).cmp(&(self.at, self.rank))
-    }
-}
-
-impl PartialOrd for Timer {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Timer {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Timer {}
-
-impl Peek {
-    /// Sets a timer; its number. None is set for what never comes.
-    fn set_timer(&mut self, at: Option<Time>, waiter: Waiter) -> u64 {
-        self.timers_set += 1;
-        let number = self.timers_set;
-        if let Some(at) = at {
-            let at = self.lateness.fires_at(at, waiter, &mut self.rng);
-            let rank = self.rank(number, waiter.id);
-            self.timers.push(Timer { at, rank, number, id: waiter.id });
-        }
-        number
-    }
-
-    fn rank(&mut self, number: u64, id: u32) -> u64 {
-        match self.ties {
-            Ties::Stable => number,
-            Ties::ById => u64::from(id),
-            Ties::Lifo => u64::MAX - number,
-            Ties::Random => self.rng.random(),
-            Ties::UnstableHeap => 0,
-        }
-    }
-
-    /// A waiter woke and looks again.
-    fn retry(&mut self, now: Time, timer: Timer) -> Option<Grant> {
-        let wait = self.waiting.get(timer.id)?;
-        if wait.state != timer.number {
-            return None;
-        }
-        self.counters.wakes += 1;
-        let (waiter, cost) = (wait.waiter, wait.cost);
-        let Err(ready_at) = self.levels.take_or_wait(now, waiter, cost) else {
-            self.counters.grants += 1;
-            return self.waiting.remove(waiter.id).map(|wait| wait.grant());
-        };
-        let number = self.set_timer(ready_at, waiter);
-        if let Some(wait) = self.waiting.get_mut(waiter.id) {
-            wait.state = number;
-        }
-        None
-    }
-
-    /// Forgets the timers of waits that were given up, where one of them would wake us next and
-    /// where they are the majority.
-    fn tidy(&mut self) {
-        let waiting = &self.waiting;
-        let is_live =
-            |timer: &Timer| waiting.get(timer.id).is_some_and(|wait| wait.state == timer.number);
-        if self.timers.len() > 2 * waiting.len() + 64 {
-            self.timers.retain(is_live);
-        }
-        while self.timers.peek().is_some_and(|timer| !is_live(timer)) {
-            self.timers.pop();
-        }
-    }
 }
 
 impl Limiter for Peek {
     fn ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> Ask {
-        self.counters.asks += 1;
-        let Err(quoted) = self.levels.take_or_wait(now, waiter, cost) else {
-            self.counters.grants += 1;
-            return Ask::Granted;
-        };
-        let state = self.set_timer(quoted, waiter);
-        self.waiting.insert(Wait { waiter, cost, asked_at: now, quoted, state });
-        Ask::Waiting { quoted }
+        let look = self.levels.take_or_wait(now, waiter, cost);
+        self.sleepers.ask(now, waiter, cost, look)
     }
 
     fn next_wake(&self) -> Option<Time> {
-        self.timers.peek().map(|timer| timer.at)
+        self.sleepers.next_wake()
     }
 
     fn on_wake(&mut self, now: Time) -> Option<Grant> {
-        while self.timers.peek().is_some_and(|timer| timer.at <= now) {
-            let timer = self.timers.pop()?;
-            let grant = self.retry(now, timer);
-            if grant.is_some() {
-                self.tidy();
-                return grant;
-            }
-        }
-        self.tidy();
-        None
+        let levels = &mut self.levels;
+        self.sleepers.on_wake(now, |waiter, cost| levels.take_or_wait(now, waiter, cost))
     }
 
     fn cancel(&mut self, _: Time, id: u32) -> bool {
-        let was_waiting = self.waiting.remove(id).is_some();
-        self.counters.cancels += u64::from(was_waiting);
-        self.tidy();
-        was_waiting
+        self.sleepers.cancel(id)
     }
 
     /// Sleepers are not told: they find out when they wake.
@@ -238,11 +104,11 @@ impl Limiter for Peek {
     }
 
     fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.sleepers.len()
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        self.sleepers.counters()
     }
 
     fn levels(&self) -> &Levels {

@@ -12,12 +12,14 @@ fn peeking(levels: LevelsConfig, lateness: Lateness) -> LimiterConfig {
 }
 
 #[test]
-fn a_chunk_beyond_the_capacity_hangs_where_the_policy_says_so() {
+fn a_chunk_beyond_the_capacity_is_refused_or_hangs_where_the_policy_says_so() {
     for config in LimiterConfig::all(&empty(RATE, CHUNK - 1)) {
         if config.levels().is_some() {
             let race = race(&config, &Load::standing(60));
             let hangs = config.hangs(CHUNK).is_some();
-            assert_eq!(race.starved() == 32, hangs, "{}: {race:?}", config.name());
+            assert!([0, 32].contains(&race.refused) && !(hangs && race.refused > 0), "{race:?}");
+            let none = hangs || race.refused == 32;
+            assert_eq!(race.starved() == 32, none, "{}: {race:?}", config.name());
         }
     }
 }

@@ -90,6 +90,8 @@ pub(crate) struct Race {
     pub(crate) last_grant: Time,
     pub(crate) bytes: u64,
     pub(crate) given_up: u64,
+    /// Waiters who were turned away, and do not ask again.
+    pub(crate) refused: usize,
 }
 
 impl Race {
@@ -140,6 +142,7 @@ pub(crate) fn race(config: &LimiterConfig, load: &Load) -> Race {
         last_grant: Time::ZERO,
         bytes: 0,
         given_up: 0,
+        refused: 0,
     };
     let mut driver = Driver {
         load,
@@ -192,7 +195,7 @@ impl Driver<'_> {
         match self.limiter.ask(now, waiter, (self.load.cost)(id)) {
             Ask::Granted => self.granted(now, id, now),
             Ask::Waiting { .. } => self.wait(now, id),
-            Ask::Refused => panic!("refused"),
+            Ask::Refused => self.race.refused += 1,
         }
     }
 

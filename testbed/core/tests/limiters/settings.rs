@@ -31,6 +31,13 @@ fn mistakes_are_named() {
         ("fifo: { levels: { queue: { rate: 1B/s, refill: { tick: 0s } } } }", "refill"),
         ("peek: { levels: { global: { rate: 1B/s } }, lateness: { tick: 0s } }", "lateness"),
         ("drr: { levels: { global: { rate: 1B/s } }, quantum: 0B }", "quantum"),
+        ("governor: { levels: { queue: { rate: 1B/s } } }", "levels"),
+        ("guava: { levels: { task: { rate: 1B/s }, global: { rate: 1B/s } } }", "levels"),
+        ("governor: { levels: { global: { rate: 1B/s, refill: milliseconds } } }", "refill"),
+        ("governor: { levels: { global: { rate: 1GiB/s, capacity: 1B } } }", "rate"),
+        ("governor: { levels: { global: { rate: 1B/s, capacity: 4GiB } } }", "capacity"),
+        ("leaky_bucket: { levels: { global: { rate: 1B/s } }, interval: 1500us }", "interval"),
+        ("leaky_bucket: { levels: { global: { rate: 1B/s } }, interval: 0s }", "interval"),
         ("reservation: { levels: { task: { rate: 1B/s } }, arithmetic: go }", "arithmetic"),
     ] {
         let invalid = read(yaml.as_bytes()).unwrap().invalid();

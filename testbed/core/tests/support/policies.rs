@@ -2,7 +2,10 @@
 
 use testbed_core::limit::lateness::Lateness;
 use testbed_core::limit::quantity::Bytes;
-use testbed_core::limit::{LevelsConfig, LimiterConfig, Policy, drr, fifo, peek, reservation};
+use testbed_core::limit::{
+    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, leaky_bucket, peek,
+    reservation,
+};
 use testbed_core::time::Nanos;
 
 /// Every policy with its defaults, and the settings that change most of what it does.
@@ -22,6 +25,12 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     }));
     let ghosts = reservation::Config { refund: false, ..reservation::Config::over(levels) };
     all.push(LimiterConfig::Reservation(ghosts));
+    let lateness = jitter.clone();
+    all.push(LimiterConfig::Governor(governor::Config { lateness, ..Policy::over(levels) }));
+    let lateness = jitter.clone();
+    all.push(LimiterConfig::Guava(guava::Config { lateness, ..Policy::over(levels) }));
+    let unfair = leaky_bucket::Config { fair: false, lateness: jitter, ..Policy::over(levels) };
+    all.push(LimiterConfig::LeakyBucket(unfair));
     let quantum = Bytes::new(7);
     all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
     all

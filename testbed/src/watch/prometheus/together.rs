@@ -34,8 +34,12 @@ impl<T: Together> Joint<T> {
         values: Arc<Mutex<T>>,
         series: &[(Metric, &[&str])],
     ) -> Self {
-        let series = series.iter().map(|(metric, labels)| Series::new(metric, labels)).collect();
-        children.collect(JointCollector { values: Arc::clone(&values), series });
+        let series: Vec<_> =
+            series.iter().map(|(metric, labels)| Series::new(metric, labels)).collect();
+        // Two collectors without series would be one and the same to a registry.
+        if !series.is_empty() {
+            children.collect(JointCollector { values: Arc::clone(&values), series });
+        }
         Self { values }
     }
 

@@ -2,6 +2,7 @@
 
 use super::go::{GoBucket, Reserved};
 use super::{Arithmetic, Config};
+use crate::limit::guava::Bursty;
 use crate::limit::lateness::Lateness;
 use crate::limit::quantity::ByteRate;
 use crate::limit::waiting::{Wait, Waiting};
@@ -37,6 +38,8 @@ enum Account {
         /// The last grant: it can still be cancelled, at its own instant.
         granted: Option<(u32, Reserved)>,
     },
+    /// Guava's.
+    Guava(Bursty),
 }
 
 /// What a sleeper has reserved.
@@ -55,14 +58,28 @@ impl Reservation {
             Some(_) => Levels::new(&LevelsConfig::default()),
             None => Levels::new(&config.levels),
         };
+        let account = bucket.map_or(Account::Exact, |bucket| Account::Go {
+            bucket: GoBucket::new(bucket),
+            reserved: BTreeMap::new(),
+            granted: None,
+        });
+        Self { refund: config.refund, ..Self::with(account, levels, &config.lateness, streams) }
+    }
+
+    /// With the tokens of Guava's limiter. What was reserved stays so.
+    pub(in crate::limit) fn of_guava(
+        bursty: Bursty,
+        lateness: &Lateness,
+        streams: &Streams,
+    ) -> Self {
+        Self::with(Account::Guava(bursty), Levels::default(), lateness, streams)
+    }
+
+    fn with(account: Account, levels: Levels, lateness: &Lateness, streams: &Streams) -> Self {
         Self {
-            account: bucket.map_or(Account::Exact, |bucket| Account::Go {
-                bucket: GoBucket::new(bucket),
-                reserved: BTreeMap::new(),
-                granted: None,
-            }),
-            refund: config.refund,
-            lateness: config.lateness.clone(),
+            account,
+            refund: false,
+            lateness: lateness.clone(),
             rng: streams.stream("limiter"),
             levels,
             waiting: Waiting::default(),
@@ -74,6 +91,9 @@ impl Reservation {
     /// Takes the tokens, into debt if need be. When each level's debt is paid off; `None` if they
     /// are refused.
     fn reserve(&mut self, now: Time, waiter: Waiter, cost: u64) -> Option<[Time; 3]> {
+        if let Account::Guava(bursty) = &mut self.account {
+            return Some([bursty.reserve(now, cost); 3]);
+        }
         if let Account::Go { bucket, reserved, granted } = &mut self.account {
             let new = bucket.reserve(now, cost, i64::MAX)?;
             if new.due() > now {
@@ -95,6 +115,7 @@ impl Reservation {
     fn give_back(&mut self, now: Time, wait: &Wait<Slot>) {
         match &mut self.account {
             Account::Exact => self.levels.give_back(now, wait.waiter, wait.cost),
+            Account::Guava(_) => {}
             Account::Go { bucket, reserved, .. } => {
                 if let Some(reserved) = reserved.remove(&wait.waiter.id) {
                     bucket.cancel(now, &reserved);
@@ -172,6 +193,7 @@ impl Limiter for Reservation {
         self.counters.asks += 1;
         let granted = match &mut self.account {
             Account::Go { bucket, .. } => bucket.reserve(now, cost, 0).is_some(),
+            Account::Guava(bursty) => bursty.try_reserve(now, cost),
             Account::Exact => self.levels.take_or_wait(now, waiter, cost).is_ok(),
         };
         self.counters.grants += u64::from(granted);
@@ -211,7 +233,8 @@ impl Limiter for Reservation {
     fn set_rate(&mut self, now: Time, level: Level, rate: ByteRate) {
         match (&mut self.account, level) {
             (Account::Go { bucket, .. }, Level::Global) => bucket.set_rate(now, rate),
-            (Account::Go { .. }, _) => {}
+            (Account::Guava(bursty), Level::Global) => bursty.set_rate(now, rate),
+            (Account::Go { .. } | Account::Guava(_), _) => {}
             (Account::Exact, _) => {
                 if let Some(old) = self.levels.set_rate(now, level, rate) {
                     self.stretch(now, level, old, rate);

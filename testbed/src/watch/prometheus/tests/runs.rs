@@ -196,6 +196,33 @@ fn tokens_of_a_level_without_a_limit_are_not_shown() {
     }
 }
 
+/// Such limiters keep an account of their own, or none.
+const WITHOUT_BUCKETS: &str = "
+version: 1
+name: without-buckets
+arms:
+  none:     { limiter: { none: {} } }
+  governor: { limiter: { governor: { levels: { global: { rate: 1MiB/s } } } } }
+  guava:    { limiter: { guava: { levels: { global: { rate: 1MiB/s } } } } }
+  lumps:    { limiter: { leaky_bucket: { levels: { global: { rate: 1MiB/s } } } } }
+backend: { servers: 64, service: { constant: 0s } }
+download: { tasks: 4, chunk: { fixed: 16KiB } }
+phases: [{ name: all, for: 1s }]
+";
+
+#[test]
+fn arms_whose_limiters_have_no_buckets_are_shown_side_by_side() {
+    let plan = plan(WITHOUT_BUCKETS);
+    let mut metrics = metrics(&plan);
+    drive(&plan, &mut metrics);
+    let scrape = Scrape::of(&metrics.registry());
+    for arm in ["none", "governor", "guava", "lumps"].map(|arm| format!("arm=\"{arm}\"")) {
+        assert!(scrape.has("windtunnel_limiter_wakes_per_grant_ratio", &arm), "{arm}");
+        assert!(!scrape.has("windtunnel_limiter_tokens_start_bytes", &arm), "{arm}");
+        scrape.assert_asks(&arm);
+    }
+}
+
 #[test]
 fn a_scrape_in_the_middle_of_an_event_sees_it_whole_or_not_at_all() {
     let mut metrics = prometheus();

@@ -1,0 +1,106 @@
+use super::*;
+use crate::bucket::BucketConfig;
+use crate::limit::quantity::{ByteRate, Bytes};
+use crate::limit::{Ask, Limiter, Waiter};
+use crate::time::Time;
+
+/// A lump of one byte each 100 ms, and none at the beginning.
+fn build(fair: bool, lateness: Lateness) -> LeakyBucket {
+    let bucket = BucketConfig {
+        initial: Some(Bytes::new(0)),
+        ..BucketConfig::new(ByteRate::per_second(10).unwrap())
+    };
+    let levels = LevelsConfig::global(bucket);
+    Config { fair, lateness, ..Config::over(&levels) }.build(&Streams::new(1))
+}
+
+fn ms(ms: u64) -> Time {
+    Time::from_nanos(ms * NANOS_PER_MILLI)
+}
+
+fn ask(limiter: &mut LeakyBucket, now: Time, id: u32, cost: u64) -> Ask {
+    limiter.ask(now, Waiter { id, ..Waiter::default() }, cost)
+}
+
+/// (ms, id) of every grant before `until`; who is granted asks for a byte again at once if `back`.
+fn grants(limiter: &mut LeakyBucket, until: u64, back: bool) -> Vec<(u64, u32)> {
+    let mut grants = Vec::new();
+    while let Some(now) = limiter.next_wake().filter(|at| *at < ms(until)) {
+        while let Some(grant) = limiter.on_wake(now) {
+            grants.push((now.as_nanos() / NANOS_PER_MILLI, grant.waiter.id));
+            if back {
+                assert_ne!(ask(limiter, now, grant.waiter.id, 1), Ask::Granted);
+            }
+        }
+    }
+    grants
+}
+
+fn five(fair: bool) -> LeakyBucket {
+    let mut limiter = build(fair, Lateness::None);
+    for id in 0..5 {
+        assert_ne!(ask(&mut limiter, ms(0), id, 1), Ask::Granted);
+    }
+    limiter
+}
+
+#[test]
+fn fair_goes_in_order_and_unfair_lets_the_first_sleep_for_all() {
+    let fair = [(100, 0), (200, 1), (300, 2), (400, 3), (500, 4)];
+    let unfair = [(100, 1), (200, 2), (300, 3), (400, 4), (500, 0)];
+    assert_eq!(grants(&mut five(true), 1000, false), fair);
+    assert_eq!(grants(&mut five(false), 1000, false), unfair);
+}
+
+#[test]
+fn an_unfair_core_never_goes_while_others_come_back() {
+    let grants = grants(&mut five(false), 60_050, true);
+    assert_eq!(grants.len(), 600);
+    assert!(grants.iter().all(|(_, id)| *id != 0), "{grants:?}");
+}
+
+#[test]
+fn a_fair_core_that_asks_again_at_once_has_every_lump() {
+    let grants = grants(&mut five(true), 60_050, true);
+    assert_eq!(grants.len(), 600);
+    assert!(grants.iter().all(|(_, id)| *id == 0), "{grants:?}");
+}
+
+#[test]
+fn a_late_core_is_a_lump_lost() {
+    let mut limiter = build(true, Lateness::Constant(Nanos::from_millis(10)));
+    assert_ne!(ask(&mut limiter, ms(0), 0, 3), Ask::Granted);
+    assert_eq!(grants(&mut limiter, 1000, false), [(330, 0)], "110 ms each");
+}
+
+#[test]
+fn idle_time_counts_in_whole_milliseconds() {
+    let mut limiter = build(true, Lateness::None);
+    // Two lumps at 250.9 ms. The next comes 100 - 50 ms later: 0.9 ms are forgotten.
+    let now = Time::from_nanos(250_900_000);
+    assert_eq!(ask(&mut limiter, now, 0, 2), Ask::Granted);
+    assert_ne!(ask(&mut limiter, now, 0, 1), Ask::Granted);
+    assert_eq!(limiter.next_wake(), Some(Time::from_nanos(300_900_000)));
+}
+
+#[test]
+fn what_a_waiter_held_goes_to_the_others_when_it_gives_up() {
+    let mut limiter = build(true, Lateness::None);
+    for (id, cost) in [(0, 3), (1, 2), (2, 5)] {
+        assert_ne!(ask(&mut limiter, ms(0), id, cost), Ask::Granted);
+    }
+    assert_eq!(grants(&mut limiter, 250, false), [], "the first holds 2 of 3");
+    assert!(limiter.cancel(ms(250), 0));
+    assert_eq!(grants(&mut limiter, 2000, false), [(250, 1), (700, 2)]);
+}
+
+#[test]
+fn parts_of_a_byte_are_kept_and_a_higher_rate_counts_from_the_next_lump_on() {
+    let mut limiter = build(true, Lateness::None);
+    limiter.set_rate(ms(0), Level::Global, ByteRate::per_second(4).unwrap());
+    assert_ne!(ask(&mut limiter, ms(0), 0, 2), Ask::Granted);
+    assert_eq!(grants(&mut limiter, 1000, false), [(500, 0)], "0.4 B a lump");
+    limiter.set_rate(ms(550), Level::Global, ByteRate::per_second(100).unwrap());
+    assert_ne!(ask(&mut limiter, ms(550), 0, 10), Ask::Granted);
+    assert_eq!(grants(&mut limiter, 1000, false), [(700, 0)], "0.4 B at 600 ms, 10 B at 700 ms");
+}
