@@ -263,4 +263,5 @@ policies! {
     Peek => peek,
     WakeHeap => wake_heap,
     Drr => drr,
+    Pacer => pacer,
 }

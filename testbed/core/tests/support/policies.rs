@@ -2,7 +2,9 @@
 
 use testbed_core::limit::lateness::Lateness;
 use testbed_core::limit::quantity::Bytes;
-use testbed_core::limit::{LevelsConfig, LimiterConfig, Policy, drr, fifo, peek, reservation};
+use testbed_core::limit::{
+    LevelsConfig, LimiterConfig, Policy, drr, fifo, pacer, peek, reservation,
+};
 use testbed_core::time::Nanos;
 
 /// Every policy with its defaults, and the settings that change most of what it does.
@@ -24,5 +26,11 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     all.push(LimiterConfig::Reservation(ghosts));
     let quantum = Bytes::new(7);
     all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
+    all.push(LimiterConfig::Pacer(pacer::Config {
+        interval: pacer::Interval::Round(Nanos::from_millis(700)),
+        slack: Bytes::new(90),
+        idle_from: pacer::IdleFrom::Last,
+        ..pacer::Config::over(levels)
+    }));
     all
 }
