@@ -77,7 +77,7 @@ impl Policy for Config {
             ties: self.ties,
             lateness: self.lateness.clone(),
             rng: streams.stream("limiter"),
-            levels: Levels::new(&self.levels),
+            levels: Levels::new(&self.levels, streams),
             waiting: Waiting::default(),
             timers: BinaryHeap::new(),
             timers_set: 0,

@@ -5,7 +5,7 @@ use super::{Arithmetic, Config};
 use crate::limit::lateness::Lateness;
 use crate::limit::quantity::ByteRate;
 use crate::limit::waiting::{Wait, Waiting};
-use crate::limit::{Ask, Counters, Grant, Level, Levels, LevelsConfig, Limiter, Waiter};
+use crate::limit::{Ask, Counters, Grant, Level, Levels, Limiter, Waiter};
 use crate::rng::{Rng, Streams};
 use crate::time::{Nanos, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,8 +52,8 @@ impl Reservation {
     pub(super) fn new(config: &Config, streams: &Streams) -> Self {
         let bucket = config.levels.global.as_ref().filter(|_| config.arithmetic == Arithmetic::Go);
         let levels = match bucket {
-            Some(_) => Levels::new(&LevelsConfig::default()),
-            None => Levels::new(&config.levels),
+            Some(_) => Levels::default(),
+            None => Levels::new(&config.levels, streams),
         };
         Self {
             account: bucket.map_or(Account::Exact, |bucket| Account::Go {
