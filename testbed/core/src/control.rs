@@ -242,4 +242,5 @@ laws! {
     VeloxCap => velox_cap,
     AwsCubic => aws_cubic,
     SreThrottle => sre_throttle,
+    RateLimit => rate_limit,
 }
