@@ -24,6 +24,12 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     }));
     let ghosts = reservation::Config { refund: false, ..reservation::Config::over(levels) };
     all.push(LimiterConfig::Reservation(ghosts));
+    let at_most = Some(Nanos::from_millis(100));
+    let bounded = reservation::Config { at_most, ..reservation::Config::over(levels) };
+    all.push(LimiterConfig::Reservation(reservation::Config {
+        beyond: reservation::Beyond::Go,
+        ..bounded
+    }));
     let quantum = Bytes::new(7);
     all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
     all.push(LimiterConfig::Pacer(pacer::Config {

@@ -1,7 +1,7 @@
 //! The running policy.
 
 use super::go::{GoBucket, Reserved};
-use super::{Arithmetic, Config};
+use super::{Arithmetic, Beyond, Config};
 use crate::limit::lateness::Lateness;
 use crate::limit::quantity::ByteRate;
 use crate::limit::waiting::{Wait, Waiting};
@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Reservation {
     account: Account,
     refund: bool,
+    at_most: Nanos,
+    beyond: Beyond,
     lateness: Lateness,
     rng: Rng,
     levels: Levels,
@@ -44,6 +46,8 @@ enum Account {
 struct Slot {
     /// When each level's debt is paid off.
     dues: [Time; 3],
+    /// It goes then, if not before.
+    bound: Time,
     /// Its timer.
     timer: (Time, u64, u32),
 }
@@ -62,6 +66,8 @@ impl Reservation {
                 granted: None,
             }),
             refund: config.refund,
+            at_most: config.at_most.unwrap_or(Nanos::MAX),
+            beyond: config.beyond,
             lateness: config.lateness.clone(),
             rng: streams.stream("limiter"),
             levels,
@@ -74,8 +80,10 @@ impl Reservation {
     /// Takes the tokens, into debt if need be. When each level's debt is paid off; `None` if they
     /// are refused.
     fn reserve(&mut self, now: Time, waiter: Waiter, cost: u64) -> Option<[Time; 3]> {
+        let longest = if self.beyond == Beyond::Refuse { self.at_most } else { Nanos::MAX };
         if let Account::Go { bucket, reserved, granted } = &mut self.account {
-            let new = bucket.reserve(now, cost, i64::MAX)?;
+            let longest_ns = i64::try_from(longest.get()).unwrap_or(i64::MAX);
+            let new = bucket.reserve(now, cost, longest_ns)?;
             if new.due() > now {
                 reserved.insert(waiter.id, new);
             } else {
@@ -84,12 +92,13 @@ impl Reservation {
             return Some([new.due(); 3]);
         }
         let levels = &mut self.levels;
-        Some(Level::ALL.map(|level| {
-            levels.bucket(now, level, waiter).map_or(now, |bucket| {
-                bucket.take(now, cost);
-                bucket.due(now, 0)
-            })
-        }))
+        let due = |level| levels.bucket(now, level, waiter).map_or(now, |it| it.due(now, cost));
+        let dues = Level::ALL.map(due);
+        if latest(&dues).since(now) > longest {
+            return None;
+        }
+        levels.take(now, waiter, cost);
+        Some(dues)
     }
 
     fn give_back(&mut self, now: Time, wait: &Wait<Slot>) {
@@ -103,8 +112,8 @@ impl Reservation {
         }
     }
 
-    fn timer(&mut self, dues: &[Time; 3], waiter: Waiter, order: u64) -> (Time, u64, u32) {
-        let fires = self.lateness.fires_at(latest(dues), waiter, &mut self.rng);
+    fn timer(&mut self, goes_at: Time, waiter: Waiter, order: u64) -> (Time, u64, u32) {
+        let fires = self.lateness.fires_at(goes_at, waiter, &mut self.rng);
         (fires, order, waiter.id)
     }
 
@@ -129,16 +138,22 @@ impl Reservation {
         for wait in self.waiting.iter_mut() {
             let due = &mut wait.state.dues[level as usize];
             *due = stretched(now, *due, old, new);
-            moved.push((wait.waiter, wait.state.dues, wait.state.timer));
+            moved.push((wait.waiter, wait.state.goes_at(), wait.state.timer));
         }
-        for (waiter, dues, old_timer) in moved {
-            let timer = self.timer(&dues, waiter, old_timer.1);
+        for (waiter, goes_at, old_timer) in moved {
+            let timer = self.timer(goes_at, waiter, old_timer.1);
             self.timers.remove(&old_timer);
             self.timers.insert(timer);
             if let Some(wait) = self.waiting.get_mut(waiter.id) {
                 wait.state.timer = timer;
             }
         }
+    }
+}
+
+impl Slot {
+    fn goes_at(&self) -> Time {
+        latest(&self.dues).min(self.bound)
     }
 }
 
@@ -156,14 +171,15 @@ impl Limiter for Reservation {
     fn ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> Ask {
         self.counters.asks += 1;
         let Some(dues) = self.reserve(now, waiter, cost) else { return Ask::Refused };
-        let at = latest(&dues);
+        let bound = now.after(self.at_most);
+        let at = latest(&dues).min(bound);
         if at <= now {
             self.counters.grants += 1;
             return Ask::Granted;
         }
-        let timer = self.timer(&dues, waiter, self.counters.asks);
+        let timer = self.timer(at, waiter, self.counters.asks);
         self.timers.insert(timer);
-        let (quoted, state) = (Some(at), Slot { dues, timer });
+        let (quoted, state) = (Some(at), Slot { dues, bound, timer });
         self.waiting.insert(Wait { waiter, cost, asked_at: now, quoted, state });
         Ask::Waiting { quoted }
     }
