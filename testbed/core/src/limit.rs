@@ -264,4 +264,5 @@ policies! {
     WakeHeap => wake_heap,
     Drr => drr,
     Pacer => pacer,
+    Htb => htb,
 }

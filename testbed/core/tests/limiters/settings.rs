@@ -32,6 +32,12 @@ fn mistakes_are_named() {
         ("peek: { levels: { global: { rate: 1B/s } }, lateness: { tick: 0s } }", "lateness"),
         ("drr: { levels: { global: { rate: 1B/s } }, quantum: 0B }", "quantum"),
         ("reservation: { levels: { task: { rate: 1B/s } }, arithmetic: go }", "arithmetic"),
+        ("reservation: { levels: { task: { rate: 1B/s } }, beyond: go }", "beyond"),
+        ("fifo: { levels: { task: { rate: 1B/s, refill: { timer: { every: 1us } } } } }", "refill"),
+        ("pacer: { rate: 1B/s, interval: { round: 0s } }", "interval"),
+        ("htb: { levels: { task: { rate: 1B/s } } }", "levels"),
+        ("htb: { levels: { global: { rate: 9B/s } }, assured: [5B/s, 5B/s] }", "assured"),
+        ("htb: { levels: { global: { rate: 9B/s } }, quantum: 0B }", "quantum"),
     ] {
         let invalid = read(yaml.as_bytes()).unwrap().invalid();
         assert_eq!(invalid.iter().map(|invalid| invalid.field).collect::<Vec<_>>(), [field]);

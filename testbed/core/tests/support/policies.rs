@@ -1,9 +1,9 @@
 //! The limiters that properties are asked of.
 
 use testbed_core::limit::lateness::Lateness;
-use testbed_core::limit::quantity::Bytes;
+use testbed_core::limit::quantity::{ByteRate, Bytes};
 use testbed_core::limit::{
-    LevelsConfig, LimiterConfig, Policy, drr, fifo, pacer, peek, reservation,
+    LevelsConfig, LimiterConfig, Policy, drr, fifo, htb, pacer, peek, reservation,
 };
 use testbed_core::time::Nanos;
 
@@ -32,6 +32,9 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     }));
     let quantum = Bytes::new(7);
     all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
+    let assured = [100, 300, 50].map(|rate| ByteRate::per_second(rate).expect("above zero"));
+    let assured = assured.to_vec();
+    all.push(LimiterConfig::Htb(htb::Config { assured, quantum, ..htb::Config::over(levels) }));
     all.push(LimiterConfig::Pacer(pacer::Config {
         interval: pacer::Interval::Round(Nanos::from_millis(700)),
         slack: Bytes::new(90),
