@@ -15,7 +15,7 @@
 //! them is known to the limiter; so a policy for who goes next has nothing to decide here, and `peek`
 //! cannot starve anybody.
 
-use super::{Controller, Decision, Invalid, Law, UNBOUNDED};
+use super::{Controller, Decision, Invalid, Law, UNBOUNDED, wrong};
 use crate::bucket::BucketConfig;
 use crate::limit::quantity::ByteRate;
 use crate::limit::{Ask, LevelsConfig, Limiter, LimiterConfig, Policy, Waiter, fifo};
@@ -79,7 +79,13 @@ impl Law for Config {
             field: "limiter",
             message: format!("{}: {}", inner.field, inner.message),
         };
-        self.limiter.invalid().into_iter().map(within).collect()
+        let mut invalid: Vec<_> = self.limiter.invalid().into_iter().map(within).collect();
+        let waits = self.on_excess == OnExcess::Wait;
+        let is_bounded =
+            matches!(&self.limiter, LimiterConfig::Reservation(it) if it.at_most.is_some());
+        let cure = "only the request that is next asks, so no bound on waits; leave out `at_most`";
+        invalid.extend(wrong(waits && is_bounded, "limiter", cure));
+        invalid
     }
 }
 
@@ -167,6 +173,8 @@ impl Controller for RateLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::reservation;
+    use crate::time::Nanos;
 
     fn at_ms(ms: u64) -> Time {
         Time::from_nanos(ms * 1_000_000)
@@ -205,6 +213,18 @@ mod tests {
         assert_eq!(law.on_wake(at_ms(100)), Decision::Waiting);
         assert_eq!([100, 100].map(|ms| law.releases(at_ms(ms), &arrival)), [true, false]);
         assert_eq!(law.next_wake(), Some(at_ms(200)));
+    }
+
+    #[test]
+    fn a_bound_on_waits_is_refused_where_one_at_a_time_asks() {
+        let levels = LevelsConfig::global(BucketConfig::new(ByteRate::per_second(10).unwrap()));
+        let at_most = Some(Nanos::from_secs(60));
+        let bounded = reservation::Config { at_most, ..reservation::Config::over(&levels) };
+        let limiter = LimiterConfig::Reservation(bounded);
+        for (on_excess, complaints) in [(OnExcess::Refuse, 0), (OnExcess::Wait, 1)] {
+            let config = Config { limiter: limiter.clone(), on_excess };
+            assert_eq!(config.invalid().len(), complaints, "{on_excess:?}");
+        }
     }
 
     #[test]

@@ -81,7 +81,11 @@ proptest! {
     fn no_policy_is_through_before_the_twin(case in case(plain_load())) {
         let (level, levels) = one_level(&case.levels);
         let case = Case { breaks: Vec::new(), ..case };
-        for limiter in policies(&levels) {
+        // One whose settings let go what is not there yet is through before anybody.
+        let goes_early = |limiter: &LimiterConfig| {
+            limiter.levels().is_some() && !limiter.guarantees().rate
+        };
+        for limiter in policies(&levels).into_iter().filter(|limiter| !goes_early(limiter)) {
             let mut world = broken(&case, &limiter);
             world.run_to_the_end(secs(1000));
             for (key, (granted, fifo)) in lasts(&world, level) {
