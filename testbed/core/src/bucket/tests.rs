@@ -101,10 +101,17 @@ fn the_longest_time_overflows_nothing() {
     assert_eq!(slow.ready_at(Time::ZERO, u64::MAX), Some(Time::NEVER));
 }
 
-/// juju/ratelimit#30: 20 each second, 100 saved; 100 are taken after 5 s, and then what is there.
+/// juju/ratelimit#30: 20 each second, 100 saved; some are taken after 5 s, and then what is there. The
+/// first take starts the clock, so one more is there if it takes one, and all again if it takes all.
 #[test]
 fn a_clock_that_stands_while_the_bucket_is_full_gives_idle_time_twice() {
-    for (when_full, left) in [(WhenFull::Discard, 0.0), (WhenFull::StopClock, 100.0)] {
+    use WhenFull::{Discard, StopClock};
+    for (when_full, taken, left, full_again) in [
+        (Discard, 100, 0.0, 10),
+        (Discard, 1, 99.0, 6),
+        (StopClock, 100, 100.0, 5),
+        (StopClock, 1, 100.0, 5),
+    ] {
         let mut bucket = build(BucketConfig {
             capacity: Some(Bytes::new(100)),
             refill: Refill::Tick(Nanos::from_secs(1)),
@@ -112,13 +119,10 @@ fn a_clock_that_stands_while_the_bucket_is_full_gives_idle_time_twice() {
             ..BucketConfig::new(ByteRate::per_second(20).unwrap())
         });
         let now = at(5_000_000_000);
-        bucket.take(now, 100);
+        bucket.take(now, taken);
         bucket.refill(now);
-        assert_eq!(bucket.tokens(), left, "{when_full:?}");
-        assert_eq!(
-            bucket.ready_at(now, 100),
-            Some(at(if left > 0.0 { 5 } else { 10 } * 1_000_000_000))
-        );
+        assert_eq!(bucket.tokens(), left, "{when_full:?}, {taken}");
+        assert_eq!(bucket.ready_at(now, 100), Some(at(full_again * 1_000_000_000)));
         assert_eq!(bucket.level(), bucket.ledger().balance());
     }
 }
