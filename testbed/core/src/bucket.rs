@@ -12,10 +12,14 @@
 //! 16,384 / 4,194,304 s = 3.90625 ms, and not one nanosecond earlier. A level may be negative: what
 //! a reservation has taken in advance is a debt that the refill pays off.
 
+pub mod timer;
+
 use crate::limit::quantity::{ByteRate, Bytes};
+use crate::rng::Rng;
 use crate::time::{Nanos, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use timer::{Timer, TimerConfig};
 
 /// Units of a level in one byte.
 const PER_BYTE: i128 = 1_000_000_000;
@@ -33,6 +37,20 @@ pub enum Refill {
     Milliseconds,
     /// In lumps, at multiples of this length; longer than zero.
     Tick(Nanos),
+    /// In lumps of `every`'s worth, when a timer fires that wobbles.
+    Timer(TimerConfig),
+}
+
+/// What a bucket makes of time while it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// What comes in is lost over the brim.
+    #[default]
+    Discard,
+    /// A mutation found in the wild: its clock stands still, so that whoever takes the first token
+    /// brings in all that the idle time was worth, up to the brim.
+    StopClock,
 }
 
 /// A bucket as a file writes it.
@@ -50,12 +68,23 @@ pub struct BucketConfig {
     /// How time becomes tokens.
     #[serde(default)]
     pub refill: Refill,
+    /// What it makes of time while it is full.
+    #[serde(default, skip_serializing_if = "WhenFull::is_discard")]
+    pub when_full: WhenFull,
+}
+
+impl WhenFull {
+    /// Whether it is as it should be, which files need not say.
+    const fn is_discard(&self) -> bool {
+        matches!(self, Self::Discard)
+    }
 }
 
 impl BucketConfig {
     /// A bucket that is full at the beginning and holds one second's worth.
     pub const fn new(rate: ByteRate) -> Self {
-        Self { rate, capacity: None, initial: None, refill: Refill::Exact }
+        let (refill, when_full) = (Refill::Exact, WhenFull::Discard);
+        Self { rate, capacity: None, initial: None, refill, when_full }
     }
 
     /// The most tokens that it holds, in bytes.
@@ -108,19 +137,29 @@ pub struct Bucket {
     rate: u64,
     capacity: u64,
     refill: Refill,
+    when_full: WhenFull,
+    /// Runs if `refill` has one.
+    timer: Option<Box<Timer>>,
     level: i128,
     last: Time,
     ledger: Ledger,
 }
 
 impl Bucket {
-    /// A bucket that comes into being at `now`. A tick of 0 counts as 1 ns.
-    pub fn new(config: &BucketConfig, now: Time) -> Self {
+    /// A bucket that comes into being at `now`. A tick of 0 counts as 1 ns. `chance` is what a timer
+    /// wobbles by; nothing else asks for it.
+    pub fn new(config: &BucketConfig, now: Time, chance: impl FnOnce() -> Rng) -> Self {
         let initial = units(config.initial());
+        let timer = match config.refill {
+            Refill::Timer(timer) => Some(Box::new(Timer::new(timer, now, chance()))),
+            Refill::Exact | Refill::Milliseconds | Refill::Tick(_) => None,
+        };
         Self {
             rate: config.rate.get(),
             capacity: config.capacity(),
             refill: config.refill,
+            when_full: config.when_full,
+            timer,
             level: initial,
             last: now,
             ledger: Ledger { initial, ..Ledger::default() },
@@ -129,22 +168,35 @@ impl Bucket {
 
     /// Takes in what came until `now`. An instant before the last one adds nothing.
     pub fn refill(&mut self, now: Time) {
-        if now <= self.last {
+        if now <= self.last || self.clock_stands() {
             return;
         }
-        let elapsed = now.since(self.last).get();
-        let counted = match self.refill {
-            Refill::Exact => elapsed,
-            Refill::Milliseconds => elapsed - elapsed % NANOS_PER_MILLI,
-            Refill::Tick(tick) => last_tick(now, tick).since(self.last).get(),
-        };
+        let counted = self.counted(now);
         self.last = match self.refill {
             Refill::Tick(_) => self.last.after(Nanos::new(counted)),
-            Refill::Exact | Refill::Milliseconds => now,
+            Refill::Exact | Refill::Milliseconds | Refill::Timer(_) => now,
         };
         let added = i128::from(self.rate) * i128::from(counted);
         self.ledger.refilled += added;
         self.add(added);
+    }
+
+    fn clock_stands(&self) -> bool {
+        self.when_full == WhenFull::StopClock && self.level >= units(self.capacity)
+    }
+
+    /// How many nanoseconds since the last refill become tokens at `now`.
+    fn counted(&mut self, now: Time) -> u64 {
+        let elapsed = now.since(self.last).get();
+        match self.refill {
+            Refill::Exact => elapsed,
+            Refill::Milliseconds => elapsed - elapsed % NANOS_PER_MILLI,
+            Refill::Tick(tick) => last_tick(now, tick).since(self.last).get(),
+            Refill::Timer(TimerConfig { every, .. }) => {
+                let fills = self.timer.as_mut().map_or(0, |timer| timer.fills(now));
+                fills.saturating_mul(every.get())
+            }
+        }
     }
 
     /// The first instant from `now` on at which `n` bytes are there if nobody takes any; `None` if
@@ -224,6 +276,11 @@ impl Bucket {
                 let tick = u128::from(tick.get().max(1));
                 let ticks = div_ceil(missing, u128::from(self.rate) * tick);
                 last_tick(now, Nanos::new(tick as u64)).after(nanos(ticks * tick))
+            }
+            Refill::Timer(TimerConfig { every, .. }) => {
+                let a_fill = u128::from(self.rate) * u128::from(every.get().max(1));
+                let fills = div_ceil(missing, a_fill);
+                self.timer.as_ref().map_or(Time::NEVER, |timer| timer.filled_at(fills))
             }
         }
     }

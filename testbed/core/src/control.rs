@@ -243,4 +243,5 @@ laws! {
     AwsCubic => aws_cubic,
     SreThrottle => sre_throttle,
     Cubic => cubic,
+    RateLimit => rate_limit,
 }

@@ -278,4 +278,6 @@ policies! {
     Governor => governor,
     Guava => guava,
     LeakyBucket => leaky_bucket,
+    Pacer => pacer,
+    Htb => htb,
 }

@@ -14,8 +14,9 @@
 //! `fifo` can be faster. The twin takes the tokens of all levels at the ask, as `reservation` does,
 //! also those of a level that are of no use until another level lets the waiter go.
 
-use crate::bucket::{BucketConfig, Refill};
+use crate::bucket::{BucketConfig, Refill, WhenFull};
 use crate::limit::{Grant, Level, Levels, LevelsConfig, Waiter};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use std::collections::BTreeMap;
 
@@ -77,7 +78,8 @@ struct Twin {
 impl Twin {
     fn new(levels: Option<&LevelsConfig>) -> Self {
         let exact = |bucket: &Option<BucketConfig>| {
-            let exact = |bucket: BucketConfig| BucketConfig { refill: Refill::Exact, ..bucket };
+            let (refill, when_full) = (Refill::Exact, WhenFull::Discard);
+            let exact = |bucket: BucketConfig| BucketConfig { refill, when_full, ..bucket };
             bucket.clone().map(exact)
         };
         let config = levels.map(|levels| LevelsConfig {
@@ -85,7 +87,9 @@ impl Twin {
             queue: exact(&levels.queue),
             task: exact(&levels.task),
         });
-        Self { levels: config.as_ref().map(Levels::new).unwrap_or_default() }
+        // An exact bucket draws nothing.
+        let levels = |config| Levels::new(config, &Streams::new(0));
+        Self { levels: config.as_ref().map(levels).unwrap_or_default() }
     }
 
     fn ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> Time {

@@ -7,8 +7,11 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use support::Ledger;
 use testbed_core::admission::Admission;
-use testbed_core::control::ControllerConfig;
+use testbed_core::bucket::BucketConfig;
+use testbed_core::control::{ControllerConfig, rate_limit};
 use testbed_core::feedback::{Drain, FeedbackConfig, PerRequest, Scope, Tell};
+use testbed_core::limit::quantity::ByteRate;
+use testbed_core::limit::{LevelsConfig, LimiterConfig, Policy, fifo};
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -55,6 +58,17 @@ fn feedback() -> impl Strategy<Value = FeedbackConfig> {
         (0u64..1_000_000_000, 1u32..20, tell).prop_map(drain),
         (scope(), scope()).prop_map(per_request),
     ]
+}
+
+/// Every law with its defaults, and one that holds requests back whatever comes in.
+fn laws() -> Vec<ControllerConfig> {
+    let one_a_second = BucketConfig::new(ByteRate::per_second(1).expect("above zero"));
+    let limiter = fifo::Config::over(&LevelsConfig::global(one_a_second));
+    let (limiter, on_excess) = (LimiterConfig::Fifo(limiter), rate_limit::OnExcess::Wait);
+    let waits = rate_limit::Config { limiter, on_excess };
+    let mut all = ControllerConfig::all();
+    all.push(ControllerConfig::RateLimit(waits));
+    all
 }
 
 /// An admission, what it gave out, and what its events say.
@@ -143,7 +157,7 @@ proptest! {
         operations in prop::collection::vec(operation(), 0..200),
         feedback in feedback(),
     ) {
-        for law in ControllerConfig::all() {
+        for law in laws() {
             let mut model = Model::new(&law, &feedback);
             for operation in &operations {
                 model.apply(operation);
@@ -161,7 +175,7 @@ proptest! {
         operations in prop::collection::vec(operation(), 0..200),
         feedback in feedback(),
     ) {
-        for law in ControllerConfig::all() {
+        for law in laws() {
             let mut watched = Model::new(&law, &feedback);
             let mut alone = Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, &feedback);
             let mut tickets = Vec::new();

@@ -57,8 +57,8 @@ impl Policy for Config {
         Some(&self.levels)
     }
 
-    fn build(&self, _: &Streams) -> Drr {
-        Drr::new(self)
+    fn build(&self, streams: &Streams) -> Drr {
+        Drr::new(self, streams)
     }
 
     fn guarantees(&self) -> Guarantees {

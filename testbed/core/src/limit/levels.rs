@@ -6,9 +6,13 @@
 use super::quantity::ByteRate;
 use super::{Invalid, Waiter};
 use crate::bucket::{Bucket, BucketConfig, Ledger, Refill};
+use crate::rng::Streams;
 use crate::time::{Nanos, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// A timer's least length: each firing is a draw.
+const EVERY_MIN: Nanos = Nanos::from_millis(1);
 
 /// A level, in the order in which a waiter meets them.
 #[derive(
@@ -138,6 +142,12 @@ impl LevelsConfig {
             refuse(initial > capacity, "initial", over);
             let still = bucket.refill == Refill::Tick(Nanos::ZERO);
             refuse(still, "refill", format!("the {name} tick of 0s never comes; write 1ms or so"));
+            let fast = matches!(bucket.refill, Refill::Timer(timer) if timer.every < EVERY_MIN);
+            refuse(
+                fast,
+                "refill",
+                format!("the {name} timer is too fast; write every: 1ms or more"),
+            );
         }
         invalid
     }
@@ -155,7 +165,9 @@ pub struct Stock {
 /// The buckets of one level.
 #[derive(Debug)]
 struct Tier {
+    level: Level,
     config: BucketConfig,
+    streams: Streams,
     buckets: Vec<Option<Bucket>>,
 }
 
@@ -165,7 +177,9 @@ impl Tier {
         if index >= self.buckets.len() {
             self.buckets.resize(index + 1, None);
         }
-        self.buckets[index].get_or_insert_with(|| Bucket::new(&self.config, now))
+        let (level, streams) = (self.level.name(), self.streams);
+        let chance = || streams.stream(&format!("refill.{level}.{key}"));
+        self.buckets[index].get_or_insert_with(|| Bucket::new(&self.config, now, chance))
     }
 
     fn existing(&self) -> impl Iterator<Item = &Bucket> {
@@ -180,11 +194,12 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Fresh buckets. The global one exists from the beginning of the run.
-    pub fn new(config: &LevelsConfig) -> Self {
+    /// Fresh buckets. The global one exists from the beginning of the run. Chance comes from the
+    /// streams `refill.<level>.<key>`, one a bucket.
+    pub fn new(config: &LevelsConfig, streams: &Streams) -> Self {
         let tier = |level| {
             let config = config.bucket(level)?.clone();
-            let mut tier = Tier { config, buckets: Vec::new() };
+            let mut tier = Tier { level, config, streams: *streams, buckets: Vec::new() };
             if level == Level::Global {
                 tier.bucket(Time::ZERO, 0);
             }

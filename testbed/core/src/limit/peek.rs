@@ -56,7 +56,7 @@ impl Policy for Config {
 
     fn build(&self, streams: &Streams) -> Peek {
         let sleepers = Sleepers::new(self.ties, &self.lateness, streams);
-        Peek { sleepers, levels: Levels::new(&self.levels) }
+        Peek { sleepers, levels: Levels::new(&self.levels, streams) }
     }
 
     fn guarantees(&self) -> Guarantees {

@@ -14,6 +14,10 @@
 //! cancelled wait is a ghost that uses the rate up. When a rate changes, debts stay and the rest of
 //! each wait is stretched: `left * old / new`.
 //!
+//! `at_most` bounds what is quoted. Beyond it an ask is refused and nothing is taken, or it goes at the
+//! bound with its debt made, as by client-go's `WithMaxWaitRateLimiter`: waits are short then, and the
+//! rate is no longer kept.
+//!
 //! `arithmetic: go` is [Go's `x/time/rate`](go) to the nanosecond.
 
 pub mod go;
@@ -24,6 +28,7 @@ pub use running::Reservation;
 use super::lateness::Lateness;
 use super::{Guarantees, Invalid, Level, LevelsConfig, Policy};
 use crate::rng::Streams;
+use crate::time::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +41,17 @@ pub enum Arithmetic {
     Exact,
     /// That of Go's `x/time/rate`: floating point; a cost beyond the capacity is refused; a cancel
     /// gives back what that library gives back. Knows the global level only.
+    Go,
+}
+
+/// What becomes of an ask whose wait would be beyond `at_most`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond {
+    /// It is refused, and takes nothing.
+    #[default]
+    Refuse,
+    /// It goes when it has waited so long. Its tokens are taken all the same, so the debt grows.
     Go,
 }
 
@@ -54,6 +70,19 @@ pub struct Config {
     /// How late timers fire.
     #[serde(default)]
     pub lateness: Lateness,
+    /// The longest wait that is quoted. Default: none is too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Nanos>,
+    /// What becomes of an ask whose wait would be longer.
+    #[serde(default, skip_serializing_if = "Beyond::is_refuse")]
+    pub beyond: Beyond,
+}
+
+impl Beyond {
+    /// Whether it is the default, which files need not say.
+    const fn is_refuse(&self) -> bool {
+        matches!(self, Self::Refuse)
+    }
 }
 
 const fn yes() -> bool {
@@ -71,6 +100,8 @@ impl Policy for Config {
             arithmetic: Arithmetic::default(),
             refund: true,
             lateness: Lateness::default(),
+            at_most: None,
+            beyond: Beyond::default(),
         }
     }
 
@@ -83,8 +114,9 @@ impl Policy for Config {
     }
 
     fn guarantees(&self) -> Guarantees {
-        let exact = self.arithmetic == Arithmetic::Exact;
-        Guarantees { quotes: self.lateness == Lateness::None, order: false, rate: exact }
+        let goes_early = self.at_most.is_some() && self.beyond == Beyond::Go;
+        let rate = self.arithmetic == Arithmetic::Exact && !goes_early;
+        Guarantees { quotes: self.lateness == Lateness::None, order: false, rate }
     }
 
     fn hangs(&self, _: u64) -> Option<Level> {
@@ -98,6 +130,10 @@ impl Policy for Config {
             let message =
                 "Go's limiter has one bucket; give `global` and no other level".to_owned();
             invalid.push(Invalid { field: "arithmetic", message });
+        }
+        if self.at_most.is_none() && self.beyond == Beyond::Go {
+            let message = "there is nothing to be beyond of; write `at_most: 1m` or so".to_owned();
+            invalid.push(Invalid { field: "beyond", message });
         }
         invalid
     }

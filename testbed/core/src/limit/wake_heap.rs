@@ -44,9 +44,9 @@ impl Policy for Config {
         Some(&self.levels)
     }
 
-    fn build(&self, _: &Streams) -> WakeHeap {
+    fn build(&self, streams: &Streams) -> WakeHeap {
         WakeHeap {
-            levels: Levels::new(&self.levels),
+            levels: Levels::new(&self.levels, streams),
             waiting: Waiting::default(),
             order: BTreeSet::new(),
             timer: None,

@@ -81,6 +81,7 @@ proptest! {
     fn no_policy_that_keeps_the_rate_is_through_before_the_twin(case in case(plain_load())) {
         let (level, levels) = one_level(&case.levels);
         let case = Case { breaks: Vec::new(), ..case };
+        // One whose settings let go what is not there yet is through before anybody.
         let keeps = |limiter: &LimiterConfig| {
             limiter.levels().is_none() || limiter.guarantees().rate
         };

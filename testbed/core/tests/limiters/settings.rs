@@ -39,6 +39,12 @@ fn mistakes_are_named() {
         ("leaky_bucket: { levels: { global: { rate: 1B/s } }, interval: 1500us }", "interval"),
         ("leaky_bucket: { levels: { global: { rate: 1B/s } }, interval: 0s }", "interval"),
         ("reservation: { levels: { task: { rate: 1B/s } }, arithmetic: go }", "arithmetic"),
+        ("reservation: { levels: { task: { rate: 1B/s } }, beyond: go }", "beyond"),
+        ("fifo: { levels: { task: { rate: 1B/s, refill: { timer: { every: 1us } } } } }", "refill"),
+        ("pacer: { rate: 1B/s, interval: { round: 0s } }", "interval"),
+        ("htb: { levels: { task: { rate: 1B/s } } }", "levels"),
+        ("htb: { levels: { global: { rate: 9B/s } }, assured: [5B/s, 5B/s] }", "assured"),
+        ("htb: { levels: { global: { rate: 9B/s } }, quantum: 0B }", "quantum"),
     ] {
         let invalid = read(yaml.as_bytes()).unwrap().invalid();
         assert_eq!(invalid.iter().map(|invalid| invalid.field).collect::<Vec<_>>(), [field]);

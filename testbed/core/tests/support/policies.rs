@@ -1,9 +1,9 @@
 //! The limiters that properties are asked of.
 
 use testbed_core::limit::lateness::Lateness;
-use testbed_core::limit::quantity::Bytes;
+use testbed_core::limit::quantity::{ByteRate, Bytes};
 use testbed_core::limit::{
-    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, leaky_bucket, peek,
+    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, htb, leaky_bucket, pacer, peek,
     reservation,
 };
 use testbed_core::time::Nanos;
@@ -31,7 +31,22 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     all.push(LimiterConfig::Guava(guava::Config { lateness, ..Policy::over(levels) }));
     let unfair = leaky_bucket::Config { fair: false, lateness: jitter, ..Policy::over(levels) };
     all.push(LimiterConfig::LeakyBucket(unfair));
+    let at_most = Some(Nanos::from_millis(100));
+    let bounded = reservation::Config { at_most, ..reservation::Config::over(levels) };
+    all.push(LimiterConfig::Reservation(reservation::Config {
+        beyond: reservation::Beyond::Go,
+        ..bounded
+    }));
     let quantum = Bytes::new(7);
     all.push(LimiterConfig::Drr(drr::Config { quantum, ..drr::Config::over(levels) }));
+    let assured = [100, 300, 50].map(|rate| ByteRate::per_second(rate).expect("above zero"));
+    let assured = assured.to_vec();
+    all.push(LimiterConfig::Htb(htb::Config { assured, quantum, ..htb::Config::over(levels) }));
+    all.push(LimiterConfig::Pacer(pacer::Config {
+        interval: pacer::Interval::Round(Nanos::from_millis(700)),
+        slack: Bytes::new(90),
+        idle_from: pacer::IdleFrom::Last,
+        ..pacer::Config::over(levels)
+    }));
     all
 }

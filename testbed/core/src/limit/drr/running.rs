@@ -5,6 +5,7 @@ use crate::limit::line::Line;
 use crate::limit::quantity::ByteRate;
 use crate::limit::waiting::{Wait, Waiting};
 use crate::limit::{Ask, Counters, Grant, Level, Levels, Limiter, Waiter};
+use crate::rng::Streams;
 use crate::time::Time;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -47,10 +48,10 @@ enum Place {
 }
 
 impl Drr {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config, streams: &Streams) -> Self {
         Self {
             quantum: config.quantum.get().max(1),
-            levels: Levels::new(&config.levels),
+            levels: Levels::new(&config.levels, streams),
             waiting: Waiting::default(),
             tasks: Vec::new(),
             ring: VecDeque::new(),

@@ -50,7 +50,7 @@ impl Fifo {
             on_cancel: config.on_cancel,
             lateness: config.lateness.clone(),
             rng: streams.stream("limiter"),
-            levels: Levels::new(&config.levels),
+            levels: Levels::new(&config.levels, streams),
             waiting: Waiting::default(),
             lines: Default::default(),
             timers: BTreeSet::new(),

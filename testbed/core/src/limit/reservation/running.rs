@@ -1,12 +1,12 @@
 //! The running policy.
 
 use super::go::{GoBucket, Reserved};
-use super::{Arithmetic, Config};
+use super::{Arithmetic, Beyond, Config};
 use crate::limit::guava::Bursty;
 use crate::limit::lateness::Lateness;
 use crate::limit::quantity::ByteRate;
 use crate::limit::waiting::{Wait, Waiting};
-use crate::limit::{Ask, Counters, Grant, Level, Levels, LevelsConfig, Limiter, Waiter};
+use crate::limit::{Ask, Counters, Grant, Level, Levels, Limiter, Waiter};
 use crate::rng::{Rng, Streams};
 use crate::time::{Nanos, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Reservation {
     account: Account,
     refund: bool,
+    at_most: Nanos,
+    beyond: Beyond,
     lateness: Lateness,
     rng: Rng,
     levels: Levels,
@@ -47,6 +49,8 @@ enum Account {
 struct Slot {
     /// When each level's debt is paid off.
     dues: [Time; 3],
+    /// It goes then, if not before.
+    bound: Time,
     /// Its timer.
     timer: (Time, u64, u32),
 }
@@ -55,15 +59,18 @@ impl Reservation {
     pub(super) fn new(config: &Config, streams: &Streams) -> Self {
         let bucket = config.levels.global.as_ref().filter(|_| config.arithmetic == Arithmetic::Go);
         let levels = match bucket {
-            Some(_) => Levels::new(&LevelsConfig::default()),
-            None => Levels::new(&config.levels),
+            Some(_) => Levels::default(),
+            None => Levels::new(&config.levels, streams),
         };
         let account = bucket.map_or(Account::Exact, |bucket| Account::Go {
             bucket: GoBucket::new(bucket),
             reserved: BTreeMap::new(),
             granted: None,
         });
-        Self { refund: config.refund, ..Self::with(account, levels, &config.lateness, streams) }
+        let at_most = config.at_most.unwrap_or(Nanos::MAX);
+        let (refund, beyond) = (config.refund, config.beyond);
+        let unbounded = Self::with(account, levels, &config.lateness, streams);
+        Self { refund, at_most, beyond, ..unbounded }
     }
 
     /// With the tokens of Guava's limiter. What was reserved stays so.
@@ -79,6 +86,8 @@ impl Reservation {
         Self {
             account,
             refund: false,
+            at_most: Nanos::MAX,
+            beyond: Beyond::default(),
             lateness: lateness.clone(),
             rng: streams.stream("limiter"),
             levels,
@@ -94,8 +103,10 @@ impl Reservation {
         if let Account::Guava(bursty) = &mut self.account {
             return Some([bursty.reserve(now, cost); 3]);
         }
+        let longest = if self.beyond == Beyond::Refuse { self.at_most } else { Nanos::MAX };
         if let Account::Go { bucket, reserved, granted } = &mut self.account {
-            let new = bucket.reserve(now, cost, i64::MAX)?;
+            let longest_ns = i64::try_from(longest.get()).unwrap_or(i64::MAX);
+            let new = bucket.reserve(now, cost, longest_ns)?;
             if new.due() > now {
                 reserved.insert(waiter.id, new);
             } else {
@@ -104,12 +115,13 @@ impl Reservation {
             return Some([new.due(); 3]);
         }
         let levels = &mut self.levels;
-        Some(Level::ALL.map(|level| {
-            levels.bucket(now, level, waiter).map_or(now, |bucket| {
-                bucket.take(now, cost);
-                bucket.due(now, 0)
-            })
-        }))
+        let due = |level| levels.bucket(now, level, waiter).map_or(now, |it| it.due(now, cost));
+        let dues = Level::ALL.map(due);
+        if latest(&dues).since(now) > longest {
+            return None;
+        }
+        levels.take(now, waiter, cost);
+        Some(dues)
     }
 
     fn give_back(&mut self, now: Time, wait: &Wait<Slot>) {
@@ -124,8 +136,8 @@ impl Reservation {
         }
     }
 
-    fn timer(&mut self, dues: &[Time; 3], waiter: Waiter, order: u64) -> (Time, u64, u32) {
-        let fires = self.lateness.fires_at(latest(dues), waiter, &mut self.rng);
+    fn timer(&mut self, goes_at: Time, waiter: Waiter, order: u64) -> (Time, u64, u32) {
+        let fires = self.lateness.fires_at(goes_at, waiter, &mut self.rng);
         (fires, order, waiter.id)
     }
 
@@ -150,16 +162,22 @@ impl Reservation {
         for wait in self.waiting.iter_mut() {
             let due = &mut wait.state.dues[level as usize];
             *due = stretched(now, *due, old, new);
-            moved.push((wait.waiter, wait.state.dues, wait.state.timer));
+            moved.push((wait.waiter, wait.state.goes_at(), wait.state.timer));
         }
-        for (waiter, dues, old_timer) in moved {
-            let timer = self.timer(&dues, waiter, old_timer.1);
+        for (waiter, goes_at, old_timer) in moved {
+            let timer = self.timer(goes_at, waiter, old_timer.1);
             self.timers.remove(&old_timer);
             self.timers.insert(timer);
             if let Some(wait) = self.waiting.get_mut(waiter.id) {
                 wait.state.timer = timer;
             }
         }
+    }
+}
+
+impl Slot {
+    fn goes_at(&self) -> Time {
+        latest(&self.dues).min(self.bound)
     }
 }
 
@@ -177,14 +195,15 @@ impl Limiter for Reservation {
     fn ask(&mut self, now: Time, waiter: Waiter, cost: u64) -> Ask {
         self.counters.asks += 1;
         let Some(dues) = self.reserve(now, waiter, cost) else { return Ask::Refused };
-        let at = latest(&dues);
+        let bound = now.after(self.at_most);
+        let at = latest(&dues).min(bound);
         if at <= now {
             self.counters.grants += 1;
             return Ask::Granted;
         }
-        let timer = self.timer(&dues, waiter, self.counters.asks);
+        let timer = self.timer(at, waiter, self.counters.asks);
         self.timers.insert(timer);
-        let (quoted, state) = (Some(at), Slot { dues, timer });
+        let (quoted, state) = (Some(at), Slot { dues, bound, timer });
         self.waiting.insert(Wait { waiter, cost, asked_at: now, quoted, state });
         Ask::Waiting { quoted }
     }

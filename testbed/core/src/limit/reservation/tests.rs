@@ -3,7 +3,7 @@ use super::*;
 use crate::bucket::BucketConfig;
 use crate::limit::quantity::{ByteRate, Bytes};
 use crate::limit::{Ask, Limiter, Waiter};
-use crate::time::Time;
+use crate::time::{Nanos, Time};
 
 const MS: u64 = 1_000_000;
 
@@ -85,6 +85,33 @@ fn a_second_cancel_gives_nothing_back_in_either_arithmetic() {
         assert_eq!((ask(&mut limiter, 0, 0, 5), ask(&mut limiter, 0, 1, 10)), (5, 15));
         assert_eq!([0, 1].map(|_| limiter.cancel(ms(0), 1)), [true, false]);
         assert_eq!(ask(&mut limiter, 0, 1, 10), 15, "{arithmetic:?}");
+    }
+}
+
+/// Each asks for 10 B, four at 0 ms and one at 10 ms, when 20 or 40 of them are owed.
+#[test]
+fn beyond_the_bound_an_ask_is_refused_or_goes_at_it() {
+    for arithmetic in [Arithmetic::Exact, Arithmetic::Go] {
+        for (beyond, told) in [
+            (Beyond::Refuse, [Some(10), Some(20), None, None, Some(30)]),
+            (Beyond::Go, [Some(10), Some(20), Some(25), Some(25), Some(35)]),
+        ] {
+            let at_most = Some(Nanos::from_millis(25));
+            let config = Config::over(&LevelsConfig::global(bucket(10, 0)));
+            let config = Config { arithmetic, at_most, beyond, ..config };
+            let mut limiter = config.build(&Streams::new(1));
+            let asks = [(0, 0), (0, 1), (0, 2), (0, 3), (10, 4)];
+            assert_eq!(asks.map(|(at, id)| tells(&mut limiter, at, id)), told, "{arithmetic:?}");
+        }
+    }
+}
+
+/// What a waiter is told in milliseconds who asks for 10 B; `None` if it is refused.
+fn tells(limiter: &mut Reservation, now: u64, id: u32) -> Option<u64> {
+    match limiter.ask(ms(now), Waiter { id, ..Waiter::default() }, 10) {
+        Ask::Waiting { quoted } => quoted.map(|at| at.as_nanos() / MS),
+        Ask::Granted => Some(now),
+        Ask::Refused => None,
     }
 }
 

@@ -6,6 +6,7 @@ use testbed_core::bucket::BucketConfig;
 use testbed_core::download::{Change, Reason};
 use testbed_core::limit::quantity::{ByteRate, Bytes};
 use testbed_core::limit::{Level, Levels, LevelsConfig, Waiter};
+use testbed_core::rng::Streams;
 use testbed_core::wait::{Wait, WaitEnd};
 
 fn at(ms: u64) -> Time {
@@ -200,7 +201,7 @@ fn a_limiter_shows_where_its_tokens_came_from_and_went() {
         initial,
         ..BucketConfig::new(ByteRate::per_second(1000).unwrap())
     };
-    let mut levels = Levels::new(&LevelsConfig::global(bucket));
+    let mut levels = Levels::new(&LevelsConfig::global(bucket), &Streams::new(1));
     let waiter = Waiter::default();
     levels.take(at(0), waiter, 400);
     levels.give_back(at(250), waiter, 100);
