@@ -14,7 +14,7 @@ mod config;
 mod http;
 mod slow_start;
 
-pub use backlog::{Codel, Discipline, Expired};
+pub use backlog::{Discipline, Expired};
 pub use config::ServiceConfig;
 pub use http::{
     Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,

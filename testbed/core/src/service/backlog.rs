@@ -1,11 +1,7 @@
 //! The backlog: who of those that wait for a server is next, and who of them is turned away after all.
 
-mod codel;
-
-pub use codel::Codel;
-
+use crate::codel::{Codel, Control};
 use crate::time::Time;
-use codel::Control;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
