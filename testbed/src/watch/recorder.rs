@@ -3,6 +3,7 @@
 mod calls;
 mod downloads;
 mod faults;
+mod queue;
 mod sheet;
 
 use super::series::{self, LIMIT, MAKESPAN, PerRequest, Sampled, WINDOW};
@@ -11,6 +12,7 @@ use crate::experiment::plan::{ArmPlan, Work};
 use calls::{CallsFold, End};
 use downloads::DownloadsFold;
 use faults::FaultsFold;
+use queue::QueueFold;
 use sheet::Sheet;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -34,14 +36,14 @@ pub struct Recorder<W: Write> {
 
 /// What is known of one arm between two sampling instants.
 enum Fold {
-    Calls(CallsFold),
+    Calls(Box<(CallsFold, QueueFold)>),
     Downloads(Box<DownloadsFold>),
 }
 
 impl Fold {
     fn new(arm: &ArmPlan) -> Self {
         match &arm.work {
-            Work::Calls(_) => Self::Calls(CallsFold::default()),
+            Work::Calls(_) => Self::Calls(Box::default()),
             Work::Downloads(plan) => Self::Downloads(Box::new(DownloadsFold::new(plan))),
         }
     }
@@ -104,7 +106,10 @@ impl<W: Write> Recorder<W> {
         }
         for (arm, fold) in self.folds.iter_mut().enumerate() {
             match fold {
-                Fold::Calls(calls) => calls.tick(self.last_tick, now, arm, &mut self.sheet),
+                Fold::Calls(both) => {
+                    both.0.tick(self.last_tick, now, arm, &mut self.sheet);
+                    both.1.tick(now, arm, &mut self.sheet);
+                }
                 Fold::Downloads(all) => all.tick(self.last_tick, now, arm, &mut self.sheet),
             }
         }
@@ -122,7 +127,7 @@ impl<W: Write> Recorder<W> {
         self.sheet.store.reach(now);
         for (arm, fold) in self.folds.iter().enumerate() {
             match fold {
-                Fold::Calls(calls) => calls.end(now, arm, &mut self.sheet),
+                Fold::Calls(both) => both.0.end(now, arm, &mut self.sheet),
                 Fold::Downloads(downloads) => downloads.settle(now, arm, &mut self.sheet),
             }
         }
@@ -131,7 +136,8 @@ impl<W: Write> Recorder<W> {
     /// Events of requests.
     fn on_call(&mut self, now: Time, arm: Arm, event: &Event<'_>) {
         let index = arm.index();
-        let Fold::Calls(calls) = &mut self.folds[index] else { return };
+        let Fold::Calls(both) = &mut self.folds[index] else { return };
+        let (calls, queue) = &mut **both;
         match *event {
             Event::Arrived { lag, .. } => {
                 calls.arrived(now);
@@ -139,7 +145,11 @@ impl<W: Write> Recorder<W> {
                     self.sheet.record(index, PerRequest::Lag, lag);
                 }
             }
-            Event::Rejected { .. } => calls.rejected(now),
+            Event::Rejected { why, .. } => {
+                calls.rejected(now);
+                queue.rejected(why);
+            }
+            Event::Queue { oldest, looks, lost, .. } => queue.looked(oldest, looks, lost),
             Event::Abandoned { .. } => calls.left(now),
             Event::Admitted { wait, in_flight, waiting, .. } => {
                 calls.admitted(now, in_flight, waiting);
@@ -183,6 +193,7 @@ impl<W: Write> Observer for Recorder<W> {
             | Event::Rejected { arm, .. }
             | Event::Admitted { arm, .. }
             | Event::Finished { arm, .. }
+            | Event::Queue { arm, .. }
             | Event::Abandoned { arm, .. } => self.on_call(now, arm, event),
             Event::Asked { arm, .. }
             | Event::WaitEnded { arm, .. }
