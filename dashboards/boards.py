@@ -256,7 +256,7 @@ def waits():
         wait_quantiles(0.5, 0.9, 0.99),
         lines("Waiting", "How many wait for admission or for tokens. High: more is asked for than is let through. Low: "
               "nobody is held back. " + POLICY, "short", each("waiting_requests")),
-        lines("Oldest wait under way", "Of requests it is unknown, of asks for tokens sampled. High and growing by a second "
+        lines("Oldest wait under way", "Of requests and of asks for tokens, sampled. High and growing by a second "
               "each second: passed over. Low: everybody has a turn. " + POLICY, "s", each("waiter_oldest_age_seconds")),
         lines("The ten oldest", "How long the ten oldest waits under way have lasted, by rank. High: far above the others, "
               "those are passed over. Low: close together, turns are taken. " + POLICY, "s",

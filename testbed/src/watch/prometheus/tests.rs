@@ -1,6 +1,7 @@
 //! Scripted events, and the text that a scrape gets after them.
 
 mod limiter;
+mod queue;
 mod runs;
 
 use super::*;

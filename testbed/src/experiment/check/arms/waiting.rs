@@ -42,7 +42,8 @@ impl Check<'_> {
         if sum_percent > 100.0 + 1e-7 {
             let message =
                 format!("the shares come to {sum_percent:.0}%; there are 100% of a window");
-            self.problems.push(Problem::at_value(at, message));
+            let problem = Problem::at_value(at, message).with_help("give some class less");
+            self.problems.push(problem);
         }
     }
 }
