@@ -247,6 +247,20 @@ def _downloads():
     ]
 
 
+def _queues():
+    return [
+        row("Queues before a window"),
+        lines("Turned away after a wait", "Requests each second that had waited, by reason: CoDel, or the longest wait. High: more "
+              "comes than can be served. Low: 0, whoever waits is served. Knob: `admission.queue` and `max_wait`.", "reqps",
+              target(rate("queue_drops_total", "arm, reason"), "{{arm}} {{reason}}")),
+        lines("Looks for a grant", "How many look at the gate for each request that goes. High: all that wait race for each place. "
+              "Low: 1, only the next one looks. Knob: `admission.queue`.", "short",
+              target(share("queue_looks_total", "admitted_total"))),
+        number("Permits lost", "Places at the gate that nobody will ever give back. High: it closes for good. Low: 0. "
+               "Knob: `admission.give_up.tie`.", "short", each("permits_lost_total")),
+    ]
+
+
 def waits():
     return board(
         "waits", "Waits", "Who waits, for how long, and whether it is the same one always.",
@@ -267,7 +281,7 @@ def waits():
         lines("Asks and overtakes", "Asks for tokens, and waits that somebody overtook who had asked later. High: overtakes "
               "above asks, order counts for nothing. Low: 0 overtakes, first come first served. " + POLICY, "ops",
               target(rate("asks_total"), "{{arm}} asks"), target(rate("overtakes_total"), "{{arm}} overtakes")),
-        *_waiters(), *_tokens(), *_downloads(),
+        *_queues(), *_waiters(), *_tokens(), *_downloads(),
         variables=(ARM,),
     )
 
