@@ -12,7 +12,6 @@ use crate::experiment::plan::{ArmPlan, Work};
 use calls::{CallsFold, End};
 use downloads::DownloadsFold;
 use faults::FaultsFold;
-use queue::QueueFold;
 use sheet::Sheet;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -36,7 +35,7 @@ pub struct Recorder<W: Write> {
 
 /// What is known of one arm between two sampling instants.
 enum Fold {
-    Calls(Box<(CallsFold, QueueFold)>),
+    Calls(Box<CallsFold>),
     Downloads(Box<DownloadsFold>),
 }
 
@@ -106,10 +105,7 @@ impl<W: Write> Recorder<W> {
         }
         for (arm, fold) in self.folds.iter_mut().enumerate() {
             match fold {
-                Fold::Calls(both) => {
-                    both.0.tick(self.last_tick, now, arm, &mut self.sheet);
-                    both.1.tick(now, arm, &mut self.sheet);
-                }
+                Fold::Calls(calls) => calls.tick(self.last_tick, now, arm, &mut self.sheet),
                 Fold::Downloads(all) => all.tick(self.last_tick, now, arm, &mut self.sheet),
             }
         }
@@ -127,7 +123,7 @@ impl<W: Write> Recorder<W> {
         self.sheet.store.reach(now);
         for (arm, fold) in self.folds.iter().enumerate() {
             match fold {
-                Fold::Calls(both) => both.0.end(now, arm, &mut self.sheet),
+                Fold::Calls(calls) => calls.end(now, arm, &mut self.sheet),
                 Fold::Downloads(downloads) => downloads.settle(now, arm, &mut self.sheet),
             }
         }
@@ -136,8 +132,7 @@ impl<W: Write> Recorder<W> {
     /// Events of requests.
     fn on_call(&mut self, now: Time, arm: Arm, event: &Event<'_>) {
         let index = arm.index();
-        let Fold::Calls(both) = &mut self.folds[index] else { return };
-        let (calls, queue) = &mut **both;
+        let Fold::Calls(calls) = &mut self.folds[index] else { return };
         match *event {
             Event::Arrived { lag, .. } => {
                 calls.arrived(now);
@@ -145,11 +140,8 @@ impl<W: Write> Recorder<W> {
                     self.sheet.record(index, PerRequest::Lag, lag);
                 }
             }
-            Event::Rejected { why, .. } => {
-                calls.rejected(now);
-                queue.rejected(why);
-            }
-            Event::Queue { oldest, looks, lost, .. } => queue.looked(oldest, looks, lost),
+            Event::Rejected { why, .. } => calls.rejected(now, why),
+            Event::Queue { oldest, looks, lost, .. } => calls.queue.looked(oldest, looks, lost),
             Event::Abandoned { .. } => calls.left(now),
             Event::Admitted { wait, in_flight, waiting, .. } => {
                 calls.admitted(now, in_flight, waiting);
