@@ -247,6 +247,20 @@ def _downloads():
     ]
 
 
+def _queues():
+    return [
+        row("Queues before a window"),
+        lines("Turned away after a wait", "Requests each second that had waited, by reason: CoDel, or the longest wait. High: more "
+              "comes than can be served. Low: 0, whoever waits is served. Knob: `admission.queue` and `max_wait`.", "reqps",
+              target(rate("queue_drops_total", "arm, reason"), "{{arm}} {{reason}}")),
+        lines("Looks for a grant", "How many look at the gate for each request that goes. High: all that wait race for each place. "
+              "Low: 1, only the next one looks. Knob: `admission.queue`.", "short",
+              target(share("queue_looks_total", "admitted_total"))),
+        number("Permits lost", "Places at the gate that nobody will ever give back. High: it closes for good. Low: 0. "
+               "Knob: `admission.give_up.tie`.", "short", each("permits_lost_total")),
+    ]
+
+
 def waits():
     return board(
         "waits", "Waits", "Who waits, for how long, and whether it is the same one always.",
@@ -256,7 +270,7 @@ def waits():
         wait_quantiles(0.5, 0.9, 0.99),
         lines("Waiting", "How many wait for admission or for tokens. High: more is asked for than is let through. Low: "
               "nobody is held back. " + POLICY, "short", each("waiting_requests")),
-        lines("Oldest wait under way", "Of requests it is unknown, of asks for tokens sampled. High and growing by a second "
+        lines("Oldest wait under way", "Of requests and of asks for tokens, sampled. High and growing by a second "
               "each second: passed over. Low: everybody has a turn. " + POLICY, "s", each("waiter_oldest_age_seconds")),
         lines("The ten oldest", "How long the ten oldest waits under way have lasted, by rank. High: far above the others, "
               "those are passed over. Low: close together, turns are taken. " + POLICY, "s",
@@ -267,7 +281,7 @@ def waits():
         lines("Asks and overtakes", "Asks for tokens, and waits that somebody overtook who had asked later. High: overtakes "
               "above asks, order counts for nothing. Low: 0 overtakes, first come first served. " + POLICY, "ops",
               target(rate("asks_total"), "{{arm}} asks"), target(rate("overtakes_total"), "{{arm}} overtakes")),
-        *_waiters(), *_tokens(), *_downloads(),
+        *_queues(), *_waiters(), *_tokens(), *_downloads(),
         variables=(ARM,),
     )
 

@@ -4,6 +4,7 @@ use divan::{Bencher, black_box};
 use testbed_core::admission::Admission;
 use testbed_core::control::ControllerConfig;
 use testbed_core::feedback::FeedbackConfig;
+use testbed_core::queue::Queue;
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Sample};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -58,7 +59,7 @@ fn law_decision(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = laws(), sample_size = 10_000)]
 fn request_through_admission(bencher: Bencher<'_, '_>, name: &str) {
     let law = law(name).build(&Streams::new(1));
-    let mut admission = Admission::new(Arm(0), law, 1000, &FeedbackConfig::PerResponse);
+    let mut admission = Admission::new(Arm(0), law, Queue::new(1000), &FeedbackConfig::PerResponse);
     let (mut now, mut id) = (Time::ZERO, 0);
     bencher.bench_local(|| {
         id += 1;

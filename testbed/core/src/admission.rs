@@ -7,7 +7,8 @@
 //!    +------------------------+---------------- controller <- feedback <----------+
 //! ```
 //!
-//! After every call ask [`Admission::admit`] until it has no more, then [`Admission::next_wake`].
+//! After every call ask [`Admission::admit`] and [`Admission::take_turned_away`] until they have no more,
+//! then [`Admission::next_wake`].
 
 mod kept;
 
@@ -16,11 +17,12 @@ use crate::event::Event;
 use crate::feedback::{Feedback, FeedbackConfig};
 use crate::gate::Gate;
 use crate::observe::Observer;
-use crate::queue::Queue;
+use crate::queue::{Queue, Rejection, Tie, Turn};
 use crate::request::{Answer, Arm, Arrival, Sample, Ticket};
 use crate::time::{Nanos, Time};
 use crate::vitals::Vitals;
 use kept::Kept;
+use std::collections::VecDeque;
 
 /// Decides when each request of an arm may go, and tells the arm's controller what came back.
 #[derive(Debug)]
@@ -32,24 +34,27 @@ pub struct Admission {
     kept: Kept,
     feedback: Feedback,
     vitals: Vitals,
+    /// Those that had waited, and whose clients have not been told yet.
+    turned_away: VecDeque<Arrival>,
 }
 
 impl Admission {
-    /// An idle admission. `max_waiting` bounds its queue.
+    /// An idle admission, whose requests wait in this queue.
     pub fn new(
         arm: Arm,
         controller: Box<dyn Controller>,
-        max_waiting: usize,
+        queue: Queue,
         feedback: &FeedbackConfig,
     ) -> Self {
         Self {
             arm,
             gate: Gate::new(controller.limit()),
             controller,
-            queue: Queue::new(max_waiting),
+            queue,
             kept: Kept::default(),
             feedback: Feedback::new(feedback),
             vitals: Vitals::new(),
+            turned_away: VecDeque::new(),
         }
     }
 
@@ -69,36 +74,80 @@ impl Admission {
         if self.kept.come_back(arrival) {
             return Ok(());
         }
-        let accepted = self.controller.accepts(now, &arrival);
-        let queued = if accepted { self.queue.push(arrival) } else { Err(arrival) };
-        queued.inspect_err(|&arrival| {
-            observer.on_event(now, &Event::Rejected { arm, arrival });
-        })
+        let rejected = if !self.controller.accepts(now, &arrival) {
+            Rejection::Law
+        } else if self.queue.push(now, arrival).is_err() {
+            Rejection::Full
+        } else {
+            return Ok(());
+        };
+        observer.on_event(now, &Event::Rejected { arm, arrival, why: rejected });
+        Err(arrival)
     }
 
     /// The next request that may go now, if there is one: who has kept a place, or whom the window lets
     /// in. It must be sent.
     pub fn admit<O: Observer>(&mut self, now: Time, observer: &mut O) -> Option<Ticket> {
+        self.dismiss(now, observer);
         if let Some((arrival, since)) = self.kept.resume() {
             self.gate.resume();
             return Some(self.ticket(now, arrival, since, false, observer));
         }
-        let next = self.queue.head().filter(|_| self.gate.is_open())?;
-        if !self.controller.releases(now, next) {
-            return None;
+        while self.gate.is_open() {
+            match self.queue.turn(now, self.gate.limit())? {
+                Turn::Away(arrival) => self.turn_away(now, arrival, Rejection::Codel, observer),
+                Turn::Go(place) => {
+                    let released = self.controller.releases(now, self.queue.at(place));
+                    let arrival = released.then(|| self.queue.take(place)).flatten()?;
+                    return Some(self.enter(now, arrival, true, observer));
+                }
+            }
         }
-        self.enter(now, true, observer)
+        None
     }
 
     /// The next waiting request, whatever the window says: an input's end may flush past it.
     pub fn admit_ungated<O: Observer>(&mut self, now: Time, observer: &mut O) -> Option<Ticket> {
-        self.enter(now, false, observer)
+        let arrival = self.queue.take_next(now)?;
+        Some(self.enter(now, arrival, false, observer))
     }
 
-    fn enter<O: Observer>(&mut self, now: Time, gated: bool, observer: &mut O) -> Option<Ticket> {
-        let arrival = self.queue.pop()?;
+    /// The next request that was turned away after it had waited. Its client must be told.
+    pub fn take_turned_away(&mut self) -> Option<Arrival> {
+        self.turned_away.pop_front()
+    }
+
+    /// Sends away those that have waited for too long.
+    fn dismiss<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        while let Some(arrival) = self.queue.leave(now) {
+            // The place that is free was about to be its own.
+            if self.queue.tie() == Tie::LosesPermit && self.gate.is_open() {
+                self.gate.lose();
+            }
+            self.turn_away(now, arrival, Rejection::MaxWait, observer);
+        }
+    }
+
+    fn turn_away<O: Observer>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        why: Rejection,
+        observer: &mut O,
+    ) {
+        self.turned_away.push_back(arrival);
+        observer.on_event(now, &Event::Rejected { arm: self.arm, arrival, why });
+    }
+
+    fn enter<O: Observer>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        gated: bool,
+        observer: &mut O,
+    ) -> Ticket {
         self.gate.enter();
-        Some(self.ticket(now, arrival, now, gated, observer))
+        self.ticket(now, arrival, now, gated, observer)
     }
 
     /// The ticket of a request that has entered, and has its place `since` then.
@@ -149,6 +198,7 @@ impl Admission {
             self.kept.keep(ticket.arrival.id, ticket.since);
         } else {
             self.gate.leave();
+            self.queue.released(now, &ticket.arrival);
         }
         let finished = Event::Finished {
             arm: self.arm,
@@ -169,11 +219,13 @@ impl Admission {
 
     /// The next instant at which [`Admission::on_wake`] has something to do.
     pub fn next_wake(&self) -> Option<Time> {
-        Time::earliest([self.feedback.next_wake(), self.controller.next_wake()])
+        let queue = self.queue.next_wake();
+        Time::earliest([self.feedback.next_wake(), self.controller.next_wake(), queue])
     }
 
-    /// Does what is due at `now`: a drain of responses, a clock of the law.
+    /// Does what is due at `now`: a wait that is over, a drain of responses, a clock of the law.
     pub fn on_wake<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        self.dismiss(now, observer);
         while let Some(sample) = self.feedback.take(now) {
             let decision = self.controller.on_sample(now, &sample);
             self.take_over(now, decision, observer);
@@ -187,7 +239,7 @@ impl Admission {
     /// The run is over: what still waits will never run.
     pub fn abandon<O: Observer>(&mut self, now: Time, observer: &mut O) {
         let back = std::iter::from_fn(|| self.kept.resume().map(|(arrival, _)| arrival));
-        for arrival in back.chain(std::iter::from_fn(|| self.queue.pop())) {
+        for arrival in back.chain(std::iter::from_fn(|| self.queue.abandon())) {
             observer.on_event(now, &Event::Abandoned { arm: self.arm, arrival });
         }
     }
@@ -210,6 +262,13 @@ impl Admission {
         let window = self.controller.window();
         let limit = self.controller.limit();
         self.tell(now, Update { old: window, new: window, limit, reason: "start" }, observer);
+    }
+
+    /// Tells observers the state of the queue, at a sampling instant.
+    pub fn look<O: Observer>(&self, now: Time, observer: &mut O) {
+        let (oldest, looks) = (self.queue.oldest(now), self.queue.looks());
+        let lost = self.gate.lost();
+        observer.on_event(now, &Event::Queue { arm: self.arm, oldest, looks, lost });
     }
 
     /// Requests in flight.

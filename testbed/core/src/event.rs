@@ -8,6 +8,7 @@ use crate::control::Update;
 use crate::download::Change;
 use crate::limit::Waiter;
 use crate::limit::levels::Stock;
+use crate::queue::Rejection;
 use crate::request::{Arm, Arrival, Sample, Served};
 use crate::service::Counts;
 use crate::time::Nanos;
@@ -41,13 +42,14 @@ pub enum Event<'a> {
         /// How late the generator was against its plan.
         lag: Nanos,
     },
-    /// The queue was full, or the law did not accept the request: it was turned away and will never
-    /// run.
+    /// A request was turned away, at once or after a wait, and will never run.
     Rejected {
         /// Where.
         arm: Arm,
         /// The request.
         arrival: Arrival,
+        /// Why.
+        why: Rejection,
     },
     /// A request was sent to the backend.
     Admitted {
@@ -189,6 +191,17 @@ pub enum Event<'a> {
         arm: Arm,
         /// How long after the answer that it speaks of.
         lag: Nanos,
+    },
+    /// The state of an admission, taken at each sampling instant.
+    Queue {
+        /// Where.
+        arm: Arm,
+        /// How long the request that came first of those that wait has waited; 0 if nobody waits.
+        oldest: Nanos,
+        /// How often somebody has looked whether it may go, since the run began.
+        looks: u64,
+        /// Permits that were lost since the run began: nobody will ever give them back.
+        lost: u32,
     },
     /// The state of the backend, taken at each sampling instant.
     Backend {

@@ -7,13 +7,15 @@
 pub struct Gate {
     in_flight: u32,
     kept: u32,
+    /// Permits that nobody will ever give back.
+    lost: u32,
     limit: u64,
 }
 
 impl Gate {
     /// An empty gate that admits `limit` requests.
     pub const fn new(limit: u64) -> Self {
-        Self { in_flight: 0, kept: 0, limit }
+        Self { in_flight: 0, kept: 0, lost: 0, limit }
     }
 
     /// Requests in flight.
@@ -31,14 +33,24 @@ impl Gate {
         self.limit
     }
 
+    /// Permits that were lost: they are taken, and nothing that is in flight has them.
+    pub const fn lost(&self) -> u32 {
+        self.lost
+    }
+
     /// Whether one more may enter.
     pub const fn is_open(&self) -> bool {
-        (self.taken() as u64) < self.limit
+        self.taken() as u64 + (self.lost as u64) < self.limit
     }
 
     /// Lets one in.
     pub const fn enter(&mut self) {
         self.in_flight += 1;
+    }
+
+    /// A permit is taken by nobody who could give it back.
+    pub const fn lose(&mut self) {
+        self.lost += 1;
     }
 
     /// One has ended.

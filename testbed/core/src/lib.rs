@@ -17,6 +17,7 @@ pub mod average;
 pub mod back_off;
 pub mod bucket;
 pub mod client;
+pub mod codel;
 pub mod control;
 pub mod distribution;
 pub mod download;

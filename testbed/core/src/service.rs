@@ -15,7 +15,7 @@ mod config;
 mod http;
 mod slow_start;
 
-pub use backlog::{By, Codel, Discipline, Expired, Fair, Start};
+pub use backlog::{By, Discipline, Expired, Fair, Start};
 pub use body::{BodySize, MAX_BODY};
 pub use config::ServiceConfig;
 pub use http::{

@@ -1,5 +1,5 @@
-//! Random operation sequences on an admission, for every registered law, against a ledger that
-//! is rebuilt from events alone. Invariants are checked after each operation.
+//! Random operation sequences on an admission, for every registered law and every discipline of its queue,
+//! against a ledger that is rebuilt from events alone. Invariants are checked after each operation.
 
 mod support;
 
@@ -12,7 +12,9 @@ use testbed_core::control::{ControllerConfig, rate_limit};
 use testbed_core::feedback::{Drain, FeedbackConfig, PerRequest, Scope, Tell};
 use testbed_core::limit::quantity::ByteRate;
 use testbed_core::limit::{LevelsConfig, LimiterConfig, Policy, fifo};
-use testbed_core::request::{Answer, Arm, Arrival, Outcome, Ticket};
+use testbed_core::quantity::Share;
+use testbed_core::queue::{GiveUp, Queue, QueueConfig, QueueDiscipline, Tie, Zero};
+use testbed_core::request::{Answer, Arm, Arrival, Class, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
 
@@ -71,6 +73,49 @@ fn laws() -> Vec<ControllerConfig> {
     all
 }
 
+/// Every law with every queue of [`queues`].
+fn each_with_each(
+    give_up: Option<GiveUp>,
+    shares: &[Share],
+) -> Vec<(ControllerConfig, QueueConfig)> {
+    let queues = queues(give_up, shares);
+    let with_each = |law: ControllerConfig| {
+        queues.iter().map(move |queue| (law.clone(), queue.clone())).collect::<Vec<_>>()
+    };
+    laws().into_iter().flat_map(with_each).collect()
+}
+
+/// Every discipline with this longest wait and these parts of the window.
+fn queues(give_up: Option<GiveUp>, shares: &[Share]) -> Vec<QueueConfig> {
+    let queue =
+        |discipline| QueueConfig { max: MAX_WAITING, discipline, give_up, shares: shares.to_vec() };
+    QueueDiscipline::all().into_iter().map(queue).collect()
+}
+
+fn give_up() -> impl Strategy<Value = Option<GiveUp>> {
+    let zero = prop::sample::select(vec![Zero::Now, Zero::Never]);
+    let tie = prop::sample::select(vec![Tie::Leaves, Tie::LosesPermit]);
+    let lengths = (1u64..10_000_000_000, prop_oneof![Just(0), 1u64..5_000_000_000]);
+    let give_up = (lengths, zero, tie).prop_map(|((after, granularity), zero, tie)| GiveUp {
+        after: Nanos::new(after),
+        granularity: Nanos::new(granularity),
+        zero,
+        tie,
+    });
+    prop::option::of(give_up)
+}
+
+fn shares() -> impl Strategy<Value = Vec<Share>> {
+    let shares =
+        |percents: &[u8]| percents.iter().map(|percent| Share::percent(*percent)).collect();
+    prop_oneof![Just(Vec::new()), Just(shares(&[70, 30])), Just(shares(&[50, 0]))]
+}
+
+/// The n-th request: of one of three classes, the last of which no list of shares knows.
+fn request(n: u64, now: Time) -> Arrival {
+    Arrival { class: Class((n % 3) as u8), ..Arrival::new(n, 0, now) }
+}
+
 /// An admission, what it gave out, and what its events say.
 struct Model {
     admission: Admission,
@@ -80,27 +125,35 @@ struct Model {
     backing_off: VecDeque<Arrival>,
     now: Time,
     next_id: u64,
+    told: u64,
+    give_up: Option<GiveUp>,
+}
+
+fn admission(law: &ControllerConfig, queue: &QueueConfig, feedback: &FeedbackConfig) -> Admission {
+    let streams = Streams::new(1);
+    Admission::new(Arm(0), law.build(&streams), Queue::of(queue, &streams), feedback)
 }
 
 /// How long a back-off is. It does not matter here.
 const BACK_OFF: Nanos = Nanos::from_millis(1);
 
 impl Model {
-    fn new(law: &ControllerConfig, feedback: &FeedbackConfig) -> Self {
+    fn new(law: &ControllerConfig, queue: &QueueConfig, feedback: &FeedbackConfig) -> Self {
         let mut ledger = Ledger::default();
-        let mut admission =
-            Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, feedback);
+        let mut admission = admission(law, queue, feedback);
         admission.announce(Time::ZERO, &mut ledger);
         let (tickets, backing_off) = (Vec::new(), VecDeque::new());
-        Self { admission, ledger, tickets, backing_off, now: Time::ZERO, next_id: 0 }
+        let (now, next_id, told, give_up) = (Time::ZERO, 0, 0, queue.give_up);
+        Self { admission, ledger, tickets, backing_off, now, next_id, told, give_up }
     }
 
     fn apply(&mut self, operation: &Operation) {
         match *operation {
             Operation::Arrive => {
-                let arrival = Arrival::new(self.next_id, 0, self.now);
+                let arrival = request(self.next_id, self.now);
                 self.next_id += 1;
-                let _ = self.admission.arrive(self.now, arrival, &mut self.ledger);
+                let arrived = self.admission.arrive(self.now, arrival, &mut self.ledger);
+                self.told += u64::from(arrived.is_err());
             }
             Operation::Admit => {
                 let ticket = self.admission.admit(self.now, &mut self.ledger);
@@ -123,7 +176,8 @@ impl Model {
             Operation::Finish { .. } => {}
             Operation::Return => {
                 if let Some(arrival) = self.backing_off.pop_front() {
-                    let _ = self.admission.arrive(self.now, arrival, &mut self.ledger);
+                    let arrived = self.admission.arrive(self.now, arrival, &mut self.ledger);
+                    self.told += u64::from(arrived.is_err());
                     // At once, as the shell does it: who has kept a place takes no room in the queue.
                     self.tickets.extend(self.admission.admit(self.now, &mut self.ledger));
                 }
@@ -132,12 +186,23 @@ impl Model {
                 self.now = self.now.after(Nanos::new(u64::from(ns)));
                 self.admission.on_wake(self.now, &mut self.ledger);
                 assert!(self.admission.next_wake().is_none_or(|wake| wake > self.now));
+                self.assert_longest_wait();
             }
+        }
+        self.told += std::iter::from_fn(|| self.admission.take_turned_away()).count() as u64;
+    }
+
+    /// A timer that is set right lets nobody wait for longer than the longest wait.
+    fn assert_longest_wait(&mut self) {
+        self.admission.look(self.now, &mut self.ledger);
+        if let Some(GiveUp { after, zero: Zero::Now, .. }) = self.give_up {
+            assert!(self.ledger.oldest < after, "{:?} is too long", self.ledger.oldest);
         }
     }
 
     fn assert_invariants(&self) {
         let (admission, ledger) = (&self.admission, &self.ledger);
+        assert_eq!(ledger.rejected, self.told, "who is turned away is told, once");
         assert_eq!(ledger.in_flight(), self.tickets.len() as u64, "tickets are in flight");
         assert_eq!(ledger.in_flight(), u64::from(admission.in_flight()));
         assert_eq!(ledger.waiting(), u64::from(admission.waiting()));
@@ -156,9 +221,11 @@ proptest! {
     fn a_ledger_of_events_equals_the_state_after_every_operation(
         operations in prop::collection::vec(operation(), 0..200),
         feedback in feedback(),
+        give_up in give_up(),
+        shares in shares(),
     ) {
-        for law in laws() {
-            let mut model = Model::new(&law, &feedback);
+        for (law, queue) in &each_with_each(give_up, &shares) {
+            let mut model = Model::new(law, queue, &feedback);
             for operation in &operations {
                 model.apply(operation);
                 model.assert_invariants();
@@ -174,10 +241,12 @@ proptest! {
     fn observers_cannot_change_a_decision(
         operations in prop::collection::vec(operation(), 0..200),
         feedback in feedback(),
+        give_up in give_up(),
+        shares in shares(),
     ) {
-        for law in laws() {
-            let mut watched = Model::new(&law, &feedback);
-            let mut alone = Admission::new(Arm(0), law.build(&Streams::new(1)), MAX_WAITING, &feedback);
+        for (law, queue) in &each_with_each(give_up, &shares) {
+            let mut watched = Model::new(law, queue, &feedback);
+            let mut alone = admission(law, queue, &feedback);
             let mut tickets = Vec::new();
             for operation in &operations {
                 let returns = watched.backing_off.front().copied();
@@ -201,7 +270,7 @@ fn unwatched(
     let now = watched.now;
     match *operation {
         Operation::Arrive => {
-            let arrival = Arrival::new(watched.next_id - 1, 0, now);
+            let arrival = request(watched.next_id - 1, now);
             let _ = admission.arrive(now, arrival, &mut ());
         }
         Operation::Admit => tickets.extend(admission.admit(now, &mut ())),
@@ -225,9 +294,9 @@ fn unwatched(
 #[test]
 #[should_panic(expected = "a ticket ended twice")]
 fn a_ticket_cannot_end_twice() {
-    let law = &ControllerConfig::all()[0];
-    let admission =
-        || Admission::new(Arm(0), law.build(&Streams::new(1)), 1, &FeedbackConfig::PerResponse);
+    let law = &laws()[0];
+    let queue = &queues(None, &[])[0];
+    let admission = || admission(law, queue, &FeedbackConfig::PerResponse);
     let (mut giver, mut taker) = (admission(), admission());
     let arrival = Arrival::new(0, 0, Time::ZERO);
     giver.arrive(Time::ZERO, arrival, &mut ()).unwrap();

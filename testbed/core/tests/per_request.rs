@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use testbed_core::admission::Admission;
 use testbed_core::control::{Controller, Decision, Update};
 use testbed_core::feedback::{FeedbackConfig, PerRequest, Scope};
+use testbed_core::queue::Queue;
 use testbed_core::request::{Answer, Arm, Arrival, Outcome, Sample, Ticket};
 use testbed_core::time::{Nanos, Time};
 use testbed_core::vitals::Vitals;
@@ -50,7 +51,7 @@ fn heard(rtt: Scope, outcome: Scope) -> Vec<(u64, Outcome)> {
     let listener = Listener::default();
     let heard = Arc::clone(&listener.0);
     let feedback = FeedbackConfig::PerRequest(PerRequest { rtt, outcome });
-    let mut admission = Admission::new(Arm(0), Box::new(listener), 9, &feedback);
+    let mut admission = Admission::new(Arm(0), Box::new(listener), Queue::new(9), &feedback);
     let first = Arrival::new(0, 0, ms(0));
     let (second, third) = (first.again(ms(1020)), first.again(ms(1020)).again(ms(2040)));
     attempt(&mut admission, 0, first, Outcome::Overload, true);
@@ -80,7 +81,8 @@ fn a_place_is_kept_through_back_offs_and_nobody_takes_it() {
     for (feedback, kept) in
         [(FeedbackConfig::PerRequest(scopes), true), (FeedbackConfig::PerResponse, false)]
     {
-        let mut admission = Admission::new(Arm(0), Box::new(Listener::default()), 9, &feedback);
+        let mut admission =
+            Admission::new(Arm(0), Box::new(Listener::default()), Queue::new(9), &feedback);
         let first = Arrival::new(0, 0, ms(0));
         attempt(&mut admission, 0, first, Outcome::Overload, true);
         admission.arrive(ms(30), Arrival::new(1, 0, ms(30)), &mut ()).unwrap();

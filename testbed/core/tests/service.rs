@@ -1,11 +1,12 @@
 //! The backend model as tables of (time, what comes out).
 
+use testbed_core::codel::Codel;
 use testbed_core::distribution::Distribution;
 use testbed_core::hold::{Feed, Hold};
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
 use testbed_core::service::{
-    Calls, Codel, Discipline, Expired, HttpFault, Reject, Request, Rule, Service, ServiceConfig,
+    Calls, Discipline, Expired, HttpFault, Reject, Request, Rule, Service, ServiceConfig,
     SlowStart, Which,
 };
 use testbed_core::time::{Nanos, Time};

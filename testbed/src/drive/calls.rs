@@ -10,6 +10,7 @@ use testbed_core::event::Event;
 use testbed_core::hold::Feed;
 use testbed_core::load::Load;
 use testbed_core::observe::Observer;
+use testbed_core::queue::Queue;
 use testbed_core::request::{Answer, Arm, Arrival, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::time::Time;
@@ -39,7 +40,7 @@ impl Calls {
             admission: Admission::new(
                 arm,
                 plan.controller.build(streams),
-                admission.max_waiting as usize,
+                Queue::of(&admission.queue(&client.classes), streams),
                 &admission.feedback,
             ),
             load: Load::new(&plan.load, classes, streams),
@@ -161,6 +162,14 @@ impl Calls {
                 self.send(now, ticket, world, observer);
             }
         }
+        while let Some(arrival) = self.admission.take_turned_away() {
+            self.over(now, arrival, now, observer);
+        }
+    }
+
+    /// Shows the queue, at a sampling instant.
+    pub(super) fn look<O: Observer>(&self, now: Time, observer: &mut O) {
+        self.admission.look(now, observer);
     }
 
     /// A request ends with the run.

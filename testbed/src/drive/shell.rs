@@ -160,8 +160,9 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
         self.last_tick = now;
         let mut looks: Vec<BackendState> = Vec::new();
         for (state, plan) in self.arms.iter_mut().zip(&self.plan.arms) {
-            if let Work::Downloads(downloads) = &mut state.work {
-                downloads.look(now, &mut self.observer);
+            match &mut state.work {
+                Work::Calls(calls) => calls.look(now, &mut self.observer),
+                Work::Downloads(downloads) => downloads.look(now, &mut self.observer),
             }
             for lag in self.world.feed_lags(state.arm) {
                 self.observer.on_event(now, &Event::Fed { arm: state.arm, lag });

@@ -1,6 +1,7 @@
 //! The experiment file as it is written: the types that serde and the JSON Schema share.
 
 mod judging;
+mod waiting;
 
 pub use judging::{AbortAs, AbortFile, ExpectFile, GateFile, Honesty, OverSeeds, Severity};
 
@@ -16,6 +17,8 @@ use testbed_core::feedback::FeedbackConfig;
 use testbed_core::hold::HoldConfig;
 use testbed_core::limit::LimiterConfig;
 use testbed_core::load::LoadConfig;
+use testbed_core::quantity::Share;
+use testbed_core::queue::{GiveUp, QueueDiscipline};
 use testbed_core::service::{
     Drip, NoAnswer, Reject, Reset, ServiceConfig, SlowHeaders, SlowStart, Truncate, WrongLength,
 };
@@ -212,6 +215,17 @@ pub struct AdmissionFile {
     /// Requests that may wait; further ones are rejected.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub max_waiting: u32,
+    /// Who of those that wait is next.
+    pub queue: QueueDiscipline,
+    /// The longest wait, above 0s; who has waited so long is turned away. Any, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_wait: Option<Nanos>,
+    /// The longest wait by a timer that need not be right, in place of `max_wait`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub give_up: Option<GiveUp>,
+    /// Shares of the window by class, 100 % at most; a class uses what others leave. Not divided, if left out.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub partitions: IndexMap<String, Share>,
     /// How answers reach the controller.
     pub feedback: FeedbackConfig,
     /// Which answers mean what.
@@ -222,6 +236,10 @@ impl Default for AdmissionFile {
     fn default() -> Self {
         Self {
             max_waiting: 100_000,
+            queue: QueueDiscipline::default(),
+            max_wait: None,
+            give_up: None,
+            partitions: IndexMap::new(),
             feedback: FeedbackConfig::default(),
             classify: Classify::default(),
         }

@@ -6,9 +6,10 @@ use super::points::{Id, Points};
 use super::source::{Source, labels};
 use crate::experiment::plan::{Action, Plan, Work};
 use crate::watch::names::{self, Metric};
-use crate::watch::series::{self, Counted, Faulted, Kind, LIMITER, MAKESPAN, Sampled};
+use crate::watch::series::{self, Counted, Faulted, Kind, LIMITER, MAKESPAN, Queueing, Sampled};
 use std::collections::{BTreeMap, BTreeSet};
 use testbed_core::limit;
+use testbed_core::queue::Rejection;
 use testbed_core::request::Outcome;
 use testbed_core::time::Time;
 use testbed_core::wait::WaitEnd;
@@ -168,7 +169,13 @@ fn of_calls() -> Vec<Shown> {
         of(Sampled::Waiting.info().name, names::WAITING),
         of(series::REJECTED.name, names::REJECTED),
         of(series::RETRIES.name, names::RETRIES),
+        of(Queueing::OldestAge.info().name, names::OLDEST_AGE),
+        of(Queueing::Looks.info().name, names::QUEUE_LOOKS),
+        of(Queueing::PermitsLost.info().name, names::PERMITS_LOST),
     ];
+    let dropped =
+        |why: Rejection| Some(with(Queueing::of(why)?.info().name, names::QUEUE_DROPS, why.name()));
+    shown.extend(Rejection::QUEUED.into_iter().filter_map(dropped));
     let ended = |outcome: Outcome| {
         with(series::outcome_series(outcome).name, names::REQUESTS, outcome.name())
     };

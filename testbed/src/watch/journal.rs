@@ -181,6 +181,7 @@ impl<W: Write> Observer for Journal<W> {
             // One line a request would drown the journal; series.csv has their sums.
             Event::Arrived { .. }
             | Event::Rejected { .. }
+            | Event::Queue { .. }
             | Event::Admitted { .. }
             | Event::Finished { .. }
             | Event::Abandoned { .. }

@@ -81,7 +81,13 @@ metrics! {
     ADMITTED: Counter "windtunnel_admitted_total" ["arm"]
         "Requests sent to the backend.";
     REJECTED: Counter "windtunnel_rejected_total" ["arm"]
-        "Requests turned away: the queue was full, or the law did not accept them.";
+        "Requests turned away: the queue was full, the law did not accept them, or they waited too long.";
+    QUEUE_DROPS: Counter "windtunnel_queue_drops_total" ["arm", "reason"]
+        "Rejected requests that had waited; reason is codel, or max_wait.";
+    QUEUE_LOOKS: Counter "windtunnel_queue_looks_total" ["arm"]
+        "Looks of waiting requests at the gate, sampled: one for each grant, or as many as race for it.";
+    PERMITS_LOST: Counter "windtunnel_permits_lost_total" ["arm"]
+        "Places at the gate that nobody will ever give back, sampled.";
     ABANDONED: Counter "windtunnel_abandoned_total" ["arm"]
         "Requests that still waited when the run ended.";
     REQUESTS: Counter "windtunnel_requests_total" ["arm", "outcome"]

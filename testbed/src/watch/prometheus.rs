@@ -8,6 +8,7 @@ mod faults;
 mod limiter;
 mod named;
 mod phases;
+mod queue;
 mod regimes;
 mod spans;
 mod together;
@@ -214,7 +215,13 @@ impl Observer for Prometheus {
         self.regimes.follow(now, event);
         match *event {
             Event::Arrived { arm, lag, .. } => self.calls(arm).requests.arrived(lag),
-            Event::Rejected { arm, .. } => self.calls(arm).requests.rejected(),
+            Event::Rejected { arm, why, .. } => {
+                self.calls(arm).requests.rejected();
+                self.calls(arm).queue.rejected(why);
+            }
+            Event::Queue { arm, oldest, looks, lost } => {
+                self.calls(arm).queue.looked(oldest, looks, lost);
+            }
             Event::Admitted { arm, wait, in_flight, waiting, .. } => {
                 self.calls(arm).requests.admitted(wait, in_flight, waiting);
             }

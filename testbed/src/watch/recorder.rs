@@ -3,6 +3,7 @@
 mod calls;
 mod downloads;
 mod faults;
+mod queue;
 mod sheet;
 
 use super::series::{self, LIMIT, MAKESPAN, PerRequest, Sampled, WINDOW};
@@ -34,14 +35,14 @@ pub struct Recorder<W: Write> {
 
 /// What is known of one arm between two sampling instants.
 enum Fold {
-    Calls(CallsFold),
+    Calls(Box<CallsFold>),
     Downloads(Box<DownloadsFold>),
 }
 
 impl Fold {
     fn new(arm: &ArmPlan) -> Self {
         match &arm.work {
-            Work::Calls(_) => Self::Calls(CallsFold::default()),
+            Work::Calls(_) => Self::Calls(Box::default()),
             Work::Downloads(plan) => Self::Downloads(Box::new(DownloadsFold::new(plan))),
         }
     }
@@ -139,7 +140,8 @@ impl<W: Write> Recorder<W> {
                     self.sheet.record(index, PerRequest::Lag, lag);
                 }
             }
-            Event::Rejected { .. } => calls.rejected(now),
+            Event::Rejected { why, .. } => calls.rejected(now, why),
+            Event::Queue { oldest, looks, lost, .. } => calls.queue.looked(oldest, looks, lost),
             Event::Abandoned { .. } => calls.left(now),
             Event::Admitted { wait, in_flight, waiting, .. } => {
                 calls.admitted(now, in_flight, waiting);
@@ -183,6 +185,7 @@ impl<W: Write> Observer for Recorder<W> {
             | Event::Rejected { arm, .. }
             | Event::Admitted { arm, .. }
             | Event::Finished { arm, .. }
+            | Event::Queue { arm, .. }
             | Event::Abandoned { arm, .. } => self.on_call(now, arm, event),
             Event::Asked { arm, .. }
             | Event::WaitEnded { arm, .. }

@@ -90,6 +90,7 @@ impl Regimes {
             }
             Event::Tick => self.look(now),
             Event::Asked { .. }
+            | Event::Queue { .. }
             | Event::Limiter { .. }
             | Event::InputDone { .. }
             | Event::Phase { .. }

@@ -2,8 +2,10 @@
 //! `controller.<vital>`.
 
 mod faulted;
+mod waiting;
 
 pub use faulted::Faulted;
+pub use waiting::Queueing;
 
 use crate::experiment::plan::Work;
 use testbed_core::limit;
@@ -303,9 +305,9 @@ pub const fn outcome_series(outcome: Outcome) -> SeriesInfo {
     info(name, Unit::Count, Kind::Steps, about)
 }
 
-/// Requests that found the queue full, counted since the run began.
+/// Requests that were turned away before they were sent, counted since the run began.
 pub const REJECTED: SeriesInfo =
-    info("rpc.rejected", Unit::Count, Kind::Steps, "requests that found the queue full");
+    info("rpc.rejected", Unit::Count, Kind::Steps, "requests that were turned away unsent");
 
 /// Attempts that failed and are tried again, counted since the run began.
 pub const RETRIES: SeriesInfo =
@@ -321,6 +323,7 @@ fn of_calls() -> Vec<SeriesInfo> {
     series.extend(PerRequest::CALLS.map(PerRequest::info));
     series.extend(Outcome::ALL.map(outcome_series));
     series.extend([REJECTED, RETRIES]);
+    series.extend(Queueing::ALL.map(Queueing::info));
     series
 }
 

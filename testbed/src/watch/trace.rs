@@ -194,7 +194,11 @@ impl Observer for Tracer {
             Event::Arrived { arm, ref arrival, .. } => {
                 self.arms[arm.index()].chooser.arrived(arrival.attempt());
             }
-            Event::Rejected { arm, arrival } => {
+            Event::Rejected { arm, arrival, why } if why.is_queued() => {
+                let (how, waited) = (How::Dropped, now.since(arrival.planned));
+                self.over(Over { arm, arrival, how, waited, call: None });
+            }
+            Event::Rejected { arm, arrival, .. } => {
                 let (how, waited) = (How::Rejected, Nanos::ZERO);
                 self.over(Over { arm, arrival, how, waited, call: None });
             }
@@ -221,6 +225,7 @@ impl Observer for Tracer {
             // The end of a request tells of its admission.
             Event::Admitted { .. }
             | Event::Updated { .. }
+            | Event::Queue { .. }
             | Event::Transfer { .. }
             | Event::Limiter { .. }
             | Event::InputDone { .. }

@@ -1,14 +1,12 @@
 //! The backlog: who of those that wait for a server is next, and who of them is turned away after all.
 
-mod codel;
 mod fair;
 
-pub use codel::Codel;
 pub use fair::{By, Fair, Start};
 
 use super::http::Request;
+use crate::codel::{Codel, Control};
 use crate::time::{Nanos, Time};
-use codel::Control;
 use fair::Flows;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_success_has_its_size_and_a_refusal_a_short_one() {
-        let rows = Rows { bodies: vec![7, 0, 900], ..Rows::default() };
+        let mut rows = Rows::default();
+        rows.bodies.extend([7, 0, 900]);
         let (file, arm, sha256, classes) = ("t.csv".to_owned(), None, None, Vec::new());
         let trace = Trace { file, arm, sha256, rows: Arc::new(rows), classes };
         for (size, bodies) in [

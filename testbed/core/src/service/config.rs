@@ -4,7 +4,6 @@ use super::backlog::{Discipline, Expired};
 use super::body::BodySize;
 use crate::control::Invalid;
 use crate::distribution::Distribution;
-use crate::time::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,9 +39,11 @@ impl ServiceConfig {
 
     /// Settings that an experiment file should not contain, by their places below the backend.
     pub fn invalid(&self) -> Vec<(&'static str, Invalid)> {
-        let spins = matches!(self.queue, Discipline::Codel(codel) if codel.interval == Nanos::ZERO);
-        let message = "an interval of 0s turns everybody away; write 100ms or so".to_owned();
-        let queue = spins.then_some(("queue/codel", Invalid { field: "interval", message }));
+        let codel = match self.queue {
+            Discipline::Codel(codel) => codel.invalid(),
+            Discipline::Fifo | Discipline::Lifo | Discipline::Fair(_) => None,
+        };
+        let queue = codel.map(|invalid| ("queue/codel", invalid));
         let service = self.service.invalid().into_iter().map(|invalid| ("service", invalid));
         let body = self.body.invalid().map(|invalid| ("body", invalid));
         queue.into_iter().chain(service).chain(body).collect()

@@ -3,7 +3,7 @@
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::Outcome;
-use testbed_core::time::Time;
+use testbed_core::time::{Nanos, Time};
 
 /// What can be known of one arm by watching its events.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
@@ -17,6 +17,8 @@ pub(crate) struct Ledger {
     pub(crate) limit: u64,
     /// Whether an admission by the gate ever found more in flight than the limit of that moment.
     pub(crate) overfull: bool,
+    /// How long the oldest that waits had waited at the last look.
+    pub(crate) oldest: Nanos,
     pub(crate) last: Time,
 }
 
@@ -49,6 +51,7 @@ impl Observer for Ledger {
                 assert_eq!(u64::from(*in_flight), self.in_flight());
             }
             Event::Abandoned { .. } => self.abandoned += 1,
+            Event::Queue { oldest, .. } => self.oldest = *oldest,
             Event::Updated { update, .. } => self.limit = update.limit,
             Event::InputDone { .. }
             | Event::Asked { .. }

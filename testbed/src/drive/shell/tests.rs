@@ -12,6 +12,7 @@ struct Count {
     arrived: u64,
     admitted: u64,
     outcomes: [u64; Outcome::ALL.len()],
+    rejected: u64,
     abandoned: u64,
     rtts: Vec<(Time, Nanos)>,
     faults: Vec<(String, bool)>,
@@ -29,6 +30,7 @@ impl Observer for Count {
                 self.outcomes[sample.outcome as usize] += 1;
                 self.rtts.push((now, sample.rtt()));
             }
+            Event::Rejected { .. } => self.rejected += 1,
             Event::Abandoned { .. } => self.abandoned += 1,
             Event::Fault { name, on, .. } => self.faults.push(((*name).to_owned(), *on)),
             Event::InputDone { makespan, .. } => self.makespan = Some(*makespan),
@@ -65,7 +67,8 @@ fn complete(rest: &str) -> Count {
     assert!(count.ended);
     let finished: u64 = count.outcomes.iter().sum();
     assert_eq!(finished, count.admitted, "every ticket ended");
-    assert_eq!(count.arrived, count.admitted + count.abandoned, "nothing was lost");
+    let gone = count.admitted + count.rejected + count.abandoned;
+    assert_eq!(count.arrived, gone, "nothing was lost");
     count
 }
 
@@ -78,6 +81,16 @@ fn a_window_of_4_does_400_a_second_of_10_ms() {
     let count = complete(&format!("{CLOSED}{PHASES}"));
     assert_eq!(count.of(Outcome::Success), 4 * 300);
     assert_eq!((count.of(Outcome::Cancelled), count.abandoned), (4, 2), "six clients at the end");
+}
+
+#[test]
+fn a_client_that_has_waited_for_too_long_is_told_and_asks_again() {
+    // Whoever is answered asks again at once and is the newest, so of six clients four have all the places.
+    // The two others leave each 15 ms and ask again: 2 x 3 s / 15 ms = 400, but those at the very end.
+    let admission = "admission: { queue: lifo, max_wait: 15ms }\n";
+    let count = complete(&format!("{CLOSED}{PHASES}{admission}"));
+    assert_eq!(count.of(Outcome::Success), 4 * 300, "none of the places is lost");
+    assert!((396..=400).contains(&count.rejected), "{} were turned away", count.rejected);
 }
 
 #[test]

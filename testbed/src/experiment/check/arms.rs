@@ -1,6 +1,8 @@
 //! What the schema cannot see of arms: what belongs together, what does not fit, what would spin
 //! and what would hang.
 
+mod waiting;
+
 use super::{Problems, escape};
 use crate::experiment::file::{AdmissionFile, ArmFile, File};
 use crate::experiment::plan::{Action, ArmPlan, Calls, Downloads, FaultPlan, Work};
@@ -129,6 +131,7 @@ impl Check<'_> {
         let mut load = load?;
         self.classes(&mut load, &client);
         self.crowded(&load, &admission);
+        self.waits(&admission, &client);
         Some(Calls { controller: controller.clone(), load, admission, client })
     }
 

@@ -6,6 +6,7 @@ use super::controller::ControllerMetrics;
 use super::faults::FaultMetrics;
 use super::limiter::LimiterMetrics;
 use super::names;
+use super::queue::QueueMetrics;
 use super::together::Joint;
 use super::transfers::TransferMetrics;
 use super::waits::WaitMetrics;
@@ -69,6 +70,7 @@ impl ArmMetrics {
 pub(super) struct CallMetrics {
     pub(super) controller: ControllerMetrics,
     pub(super) requests: RequestMetrics,
+    pub(super) queue: QueueMetrics,
 }
 
 impl CallMetrics {
@@ -76,6 +78,7 @@ impl CallMetrics {
         Self {
             controller: ControllerMetrics::new(children, arm),
             requests: RequestMetrics::new(children, arm),
+            queue: QueueMetrics::new(children, arm),
         }
     }
 }

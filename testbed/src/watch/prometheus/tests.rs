@@ -1,6 +1,7 @@
 //! Scripted events, and the text that a scrape gets after them.
 
 mod limiter;
+mod queue;
 mod runs;
 
 use super::*;
@@ -11,6 +12,7 @@ use testbed_core::control::{ControllerConfig, Update};
 use testbed_core::event::Network;
 use testbed_core::feedback::FeedbackConfig;
 use testbed_core::limit::levels::Stock;
+use testbed_core::queue::{Queue, Rejection};
 use testbed_core::request::{Answer, Arrival, Outcome, Sample};
 use testbed_core::rng::Streams;
 use testbed_core::service::Counts;
@@ -134,7 +136,7 @@ fn requests_are_counted_where_they_are_decided() {
         arrived,
         arrived,
         arrived,
-        Event::Rejected { arm: ARM, arrival: ARRIVAL },
+        Event::Rejected { arm: ARM, arrival: ARRIVAL, why: Rejection::Full },
         admitted(Nanos::ZERO, 2),
         admitted(Nanos::from_millis(300), 1),
         finished(Outcome::Success, Nanos::from_micros(200)),
@@ -373,7 +375,7 @@ fn every_name_is_used_with_its_type_and_help() {
 fn windows<O: Observer>(observer: &mut O) -> Vec<f64> {
     let velox = ControllerConfig::all().into_iter().find(|law| law.name() == "velox");
     let law = velox.expect("velox is registered").build(&Streams::new(1));
-    let mut admission = Admission::new(Arm(0), law, 10, &FeedbackConfig::default());
+    let mut admission = Admission::new(Arm(0), law, Queue::new(10), &FeedbackConfig::default());
     let mut now = Time::ZERO;
     let mut windows = Vec::new();
     for id in 0..200 {

@@ -1,9 +1,11 @@
 //! The series of an arm's requests.
 
+use super::queue::QueueFold;
 use super::sheet::Sheet;
 use crate::watch::series::{self, PerRequest, Sampled};
 use crate::watch::store::Interval;
 use std::io::Write;
+use testbed_core::queue::Rejection;
 use testbed_core::request::{Outcome, Sample, Served};
 use testbed_core::time::{Nanos, Time};
 
@@ -14,6 +16,7 @@ pub(super) struct CallsFold {
     waiting: Track,
     outcomes: [u64; Outcome::ALL.len()],
     rejected: u64,
+    pub(super) queue: QueueFold,
     retries: u64,
     ok_at_last_tick: u64,
     latency_ns: u64,
@@ -71,8 +74,9 @@ impl CallsFold {
         self.waiting.set(now, self.waiting.value - 1.0);
     }
 
-    pub(super) fn rejected(&mut self, now: Time) {
+    pub(super) fn rejected(&mut self, now: Time, why: Rejection) {
         self.rejected += 1;
+        self.queue.rejected(why);
         self.left(now);
     }
 
@@ -132,6 +136,7 @@ impl CallsFold {
         sheet: &mut Sheet<W>,
     ) {
         self.tick_tracks(begin, now, arm, sheet);
+        self.queue.tick(now, arm, sheet);
         for outcome in Outcome::ALL {
             let count = self.outcomes[outcome as usize];
             sheet.step(now, arm, series::outcome_series(outcome).name, count as f64);

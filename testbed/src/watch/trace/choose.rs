@@ -19,6 +19,8 @@ const PER_SECOND: u32 = 100;
 pub(super) enum How {
     /// Turned away: the queue was full, or the law did not accept it.
     Rejected,
+    /// Turned away after it had waited.
+    Dropped,
     /// It still waited when the run ended.
     Abandoned,
     /// It was sent, and ended like this.
@@ -32,6 +34,7 @@ impl How {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Rejected => "rejected",
+            Self::Dropped => "dropped",
             Self::Abandoned => "abandoned",
             Self::Ended(outcome) => outcome.name(),
             Self::Waited(end) => end.name(),
@@ -41,7 +44,7 @@ impl How {
     /// Whether it went wrong. What is cut off by the end of the run did not.
     pub(super) const fn is_bad(self) -> bool {
         match self {
-            Self::Rejected => true,
+            Self::Rejected | Self::Dropped => true,
             Self::Abandoned | Self::Waited(_) => false,
             Self::Ended(outcome) => {
                 matches!(outcome, Outcome::Overload | Outcome::Error | Outcome::Timeout)

@@ -80,6 +80,7 @@ impl Board {
             }
             Event::Transfer { arm, change, .. } => self.downloads(arm).changed(change),
             Event::Limiter { .. }
+            | Event::Queue { .. }
             | Event::InputDone { .. }
             | Event::Injected { .. }
             | Event::Network { .. }

@@ -4,6 +4,7 @@ use super::kind::Reject;
 use crate::bucket::{Bucket, BucketConfig};
 use crate::limit::quantity::{ByteRate, Bytes};
 use crate::quantity::Rate;
+use crate::rng::Streams;
 use crate::time::Time;
 
 /// Bytes of the bucket that a request takes: rates are exact to a thousandth of a request a second,
@@ -25,7 +26,9 @@ impl Allowed {
         let rate = rate.expect("the rate is clamped to what a bucket can have");
         let capacity = Some(Bytes::new(u64::from(burst) * REQUEST));
         let config = BucketConfig { capacity, ..BucketConfig::new(rate) };
-        Self { above, burst, bucket: Bucket::new(&config, now) }
+        // It fills exactly, so it asks for no chance.
+        let bucket = Bucket::new(&config, now, || Streams::new(0).stream("refill"));
+        Self { above, burst, bucket }
     }
 
     /// Whether a rejection lets a request in that comes at `now`. A rule that has got another rate

@@ -284,6 +284,7 @@ fn an_arm_shows_what_belongs_to_its_kind_only() {
             "windtunnel_wait_seconds_bucket",
             "windtunnel_wait_seconds_count",
             "windtunnel_wait_seconds_sum",
+            "windtunnel_waiter_oldest_age_seconds",
             "windtunnel_waiting_requests",
         ]
     );

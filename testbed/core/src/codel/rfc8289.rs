@@ -1,41 +1,20 @@
-//! CoDel: controlled delay, RFC 8289 (Nichols and Jacobson, 2018), for requests in place of packets.
+//! The rule of RFC 8289 (Nichols and Jacobson, 2018), for requests in place of packets.
 
+use super::Codel;
 use crate::time::{Nanos, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// A pause of fewer intervals than this between two spells of dropping lets the second go on at the pace
 /// that the first had come to (RFC 8289, section 5.5).
 const REMEMBERED: u64 = 16;
 
-/// Settings of CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Codel {
-    /// A wait that is acceptable for long.
-    pub target: Nanos,
-    /// For how long waits may be above it before the first request is turned away. The n-th follows
-    /// `interval / sqrt(n)` after the one before it. Above 0s.
-    pub interval: Nanos,
+/// The control law: when the next is due after the `count`-th at `at`.
+fn after(codel: Codel, at: Time, count: u32) -> Time {
+    at.after(codel.interval.scaled(1.0 / libm::sqrt(f64::from(count))))
 }
 
-impl Default for Codel {
-    /// Those of RFC 8289, section 4.
-    fn default() -> Self {
-        Self { target: Nanos::from_millis(5), interval: Nanos::from_millis(100) }
-    }
-}
-
-impl Codel {
-    /// The control law: when the next is due after the `count`-th at `at`.
-    fn after(self, at: Time, count: u32) -> Time {
-        at.after(self.interval.scaled(1.0 / libm::sqrt(f64::from(count))))
-    }
-}
-
-/// What CoDel remembers, with the names of the RFC's pseudocode (section 5.3).
+/// What the rule remembers, with the names of the RFC's pseudocode (section 5.3).
 #[derive(Debug, Default)]
-pub(super) struct Control {
+pub(super) struct Rfc8289 {
     /// When waits will have been above the target for an interval, if they stay so.
     first_above: Option<Time>,
     state: State,
@@ -56,7 +35,7 @@ enum State {
     Dropped,
 }
 
-impl Control {
+impl Rfc8289 {
     /// Whether to drop the request whose turn it is at `now`, which has waited so long; `others` wait
     /// behind it.
     pub(super) fn drops(&mut self, codel: Codel, now: Time, waited: Nanos, others: usize) -> bool {
@@ -73,7 +52,7 @@ impl Control {
             }
             State::Dropping => self.drop_if_due(now),
             State::Dropped => {
-                self.drop_next = codel.after(self.drop_next, self.count);
+                self.drop_next = after(codel, self.drop_next, self.count);
                 self.drop_if_due(now)
             }
         }
@@ -97,7 +76,7 @@ impl Control {
         let recent = now.since(self.drop_next).get() < REMEMBERED * codel.interval.get();
         self.count = if delta > 1 && recent { delta } else { 1 };
         self.last_count = self.count;
-        self.drop_next = codel.after(now, self.count);
+        self.drop_next = after(codel, now, self.count);
         self.state = State::Entered;
         true
     }
@@ -121,7 +100,7 @@ mod tests {
     /// When requests are dropped of a queue from which one is taken each 10 ms from 0 ms on, and in which
     /// each has waited 20 ms but for those between `calm_ms`.
     fn drops(until_ms: u64, calm_ms: std::ops::Range<u64>) -> Vec<u64> {
-        let mut control = Control::default();
+        let mut control = Rfc8289::default();
         let taken = (0..until_ms / 10).map(|n| 10 * n);
         taken
             .filter(|at| {
@@ -146,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_last_that_waits_is_never_dropped() {
-        let mut control = Control::default();
+        let mut control = Rfc8289::default();
         let second = Nanos::from_secs(1);
         assert!((0..100).all(|n| !control.drops(Codel::default(), ms(100 * n), second, 0)));
     }
