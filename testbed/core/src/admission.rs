@@ -17,7 +17,7 @@ use crate::event::Event;
 use crate::feedback::{Feedback, FeedbackConfig};
 use crate::gate::Gate;
 use crate::observe::Observer;
-use crate::queue::{Queue, Rejection, Tie, Turn};
+use crate::queue::{Queue, Rejection, Turn};
 use crate::request::{Answer, Arm, Arrival, Sample, Ticket};
 use crate::time::{Nanos, Time};
 use crate::vitals::Vitals;
@@ -120,8 +120,8 @@ impl Admission {
     /// Sends away those that have waited for too long.
     fn dismiss<O: Observer>(&mut self, now: Time, observer: &mut O) {
         while let Some(arrival) = self.queue.leave(now) {
-            // The place that is free was about to be its own.
-            if self.queue.tie() == Tie::LosesPermit && self.gate.is_open() {
+            // The place that was just released was about to be its own.
+            if self.gate.is_open() && self.queue.loses_permit(now) {
                 self.gate.lose();
             }
             self.turn_away(now, arrival, Rejection::MaxWait, observer);

@@ -1,7 +1,7 @@
 //! The queue: requests that wait for the gate, bounded; who of them is next, and who leaves it unserved.
 //!
 //! Requests are kept in the order in which they came. A [discipline](QueueDiscipline) picks one of them, a
-//! [division of the window](Partitions) says whom it may pick, and a [longest wait](GiveUp) sends away who
+//! division of the window (`queue/partitions.rs`) says whom it may pick, and a [longest wait](GiveUp) sends away who
 //! has waited too long.
 
 mod discipline;
@@ -226,9 +226,9 @@ impl Queue {
         self.next_to_leave().map(|(_, at)| at)
     }
 
-    /// What becomes of a permit that is granted to one that leaves at the same instant.
-    pub fn tie(&self) -> Tie {
-        self.give_up.map(|give_up| give_up.tie).unwrap_or_default()
+    /// Whether one that leaves at `now` takes the permit with it that was released at the same instant.
+    pub fn loses_permit(&self, now: Time) -> bool {
+        self.released == now && self.give_up.is_some_and(|give_up| give_up.tie == Tie::LosesPermit)
     }
 
     /// Who leaves next, and when. Who came first leaves first, so it is the first that will leave at all.
