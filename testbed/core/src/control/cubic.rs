@@ -264,7 +264,8 @@ impl Controller for Cubic {
 
     /// Samples that do not count are updates too, so that the flips show.
     fn on_sample(&mut self, now: Time, sample: &Sample) -> Decision {
-        self.is_idle = sample.in_flight_at_end <= 1;
+        // What is heard of late, in a drain, may have been followed by a request already.
+        self.is_idle = sample.in_flight_at_end <= 1 && self.last_sent < sample.end;
         self.count_flip(now);
         if !matches!(sample.outcome, Outcome::Timeout | Outcome::Cancelled) {
             self.last_answer = now;

@@ -154,3 +154,23 @@ fn a_pause_is_a_licence_to_send_only_if_it_moves_nothing() {
         assert!((shown / curve - 1.0).abs() < 0.01, "{idle:?}: {shown}");
     }
 }
+
+#[test]
+fn an_end_that_is_heard_of_after_the_next_sending_is_no_idle_time() {
+    for (sent_ms, is_idle) in [(0, true), (10, false)] {
+        let mut client = Client::new(&Config { initial: 1, min: 1, ..Config::default() });
+        client.law.releases(at(sent_ms), &Arrival::new(0, 0, at(sent_ms)));
+        let ended = Sample {
+            start: at(0),
+            sent: at(0),
+            end: at(10),
+            in_flight_at_start: 1,
+            in_flight_at_end: 1,
+            limit_at_start: 1,
+            outcome: Outcome::Success,
+            bytes: 0,
+        };
+        let _ = client.law.on_sample(at(11), &ended);
+        assert_eq!(client.law.is_idle, is_idle, "sent at {sent_ms} ms");
+    }
+}
