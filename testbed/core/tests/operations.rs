@@ -176,6 +176,7 @@ impl Model {
             Operation::Finish { .. } => {}
             Operation::Return => {
                 if let Some(arrival) = self.backing_off.pop_front() {
+                    let arrival = Arrival { planned: self.now, ..arrival };
                     let arrived = self.admission.arrive(self.now, arrival, &mut self.ledger);
                     self.told += u64::from(arrived.is_err());
                     // At once, as the shell does it: who has kept a place takes no room in the queue.
@@ -283,6 +284,7 @@ fn unwatched(
         Operation::Finish { .. } => {}
         Operation::Return => {
             if let Some(arrival) = returns {
+                let arrival = Arrival { planned: now, ..arrival };
                 let _ = admission.arrive(now, arrival, &mut ());
                 tickets.extend(admission.admit(now, &mut ()));
             }
