@@ -27,10 +27,16 @@ function said(shape, { law, rank }, column, cell) {
   return `${law} in ${shape}: ${column.name} ${value}, rank ${rank ?? "none"}`;
 }
 
+/** The table of all shapes, which is the last, and then those of each. */
+function allFirst(tables) {
+  return [tables.at(-1), ...tables.slice(0, -1)];
+}
+
 /** Laws downwards, the best of all shapes first; shapes across. Fuller is nearer to the best of its shape. */
-function shades({ measures, rank_by, tables }) {
+function shades({ measures, rank_by, tables: inOrder }) {
   const column = measures[rank_by];
-  const laws = tables.at(-1).rows.map(({ law }) => law);
+  const tables = allFirst(inOrder);
+  const laws = tables[0].rows.map(({ law }) => law);
   const head = make("tr", {}, make("th", {}, ""), ...tables.map(({ shape }) => make("th", { scope: "col" }, shape)));
   const row = (law) => make("tr", {}, make("th", { scope: "row" }, law), ...tables.map((table) => shade(table, law, column, rank_by)));
   const caption = `${column.name} by law and shape, and the rank in brackets`;
@@ -129,5 +135,5 @@ function scorecard(card) {
   const [first, second] = card.halves.map((seeds) => `${seeds[0]} to ${seeds.at(-1)}`);
   const sum = (of) => card.tables.reduce((total, shape) => total + of(shape).length, 0);
   const note = `A rank is one more than there are laws ahead by ${card.measures[card.rank_by].name}: by more than ${digits(card.tolerance * 100)} %, with 95 % confidence, paired by seed, and in either half of the seeds. ~: the law above is not ahead. Seeds ${first} and ${second} order all pairs alike that are ranked apart, and ${sum(({ swapped }) => swapped)} of the ${sum(({ not_separated }) => not_separated)} that are not separated differently.`;
-  return [make("p", { className: "note" }, note), shades(card), ...plot(card), ...card.tables.map((shape) => shapeTable(card, shape)), measuresTable(card)];
+  return [make("p", { className: "note" }, note), shades(card), ...plot(card), ...allFirst(card.tables).map((shape) => shapeTable(card, shape)), measuresTable(card)];
 }

@@ -33,7 +33,7 @@ sweep:
     goodput: { of: mean(rpc.goodput) / mean(oracle.goodput), in: busy, better: more }
     p99: { of: p99(rpc.latency), better: less }
     error: { of: 'error(controller.limit, to=oracle.window)', better: less }
-    false: { of: 'increase(rpc.rejected, while=backend.utilisation, below=80%)', better: less }
+    false_rejections: { of: 'increase(rpc.rejected, while=backend.utilisation, below=80%)', better: less }
     convergence:
       of: 'convergence(rpc.goodput, to=oracle.goodput, band=20%, for=1s)'
       in: busy
