@@ -98,8 +98,7 @@ fn stability(card: &Scorecard) -> String {
     let (open, swapped) =
         (pairs(|table| table.not_separated.len()), pairs(|table| table.swapped.len()));
     format!(
-        "stable: of {all} pairs of laws {} are ranked apart, and seeds {} and seeds {} order all of those alike; of the {open} that are\n\
-         not separated they order {swapped} differently\n",
+        "stable: {} of {all} pairs of laws are ranked apart, and seeds {} and {} order them alike; {swapped} of the other {open} they do not\n",
         all - open,
         span(&card.halves[0]),
         span(&card.halves[1]),
