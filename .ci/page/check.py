@@ -136,6 +136,31 @@ def sweeps(browser, out):
         page.close()
 
 
+def scorecards(browser, out):
+    """The scorecard of a few laws is drawn, and another shape and measure on demand."""
+    settings = ["--set", "sweep.seeds=4", "--set", "sweep.axes.law.named={right: {fixed: {limit: 20}}, none: {unlimited: {}}}"]
+    command = [BINARY, "sweep", "experiments/scorecard.yaml", *settings, "--quiet", "--out", out / "scorecards"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    check("a small scorecard ends well", done.returncode == 0, done.stdout + done.stderr)
+    report = next((out / "scorecards").glob("*-sweep-*/report.html"))
+    for kind, size, more in [("desk", DESK, {}), ("phone", PHONE, {"dark": True}), ("paper", DESK, {"paper": True})]:
+        page = browser.open(report.as_uri(), *size, **more, empty=True)
+        fits(page, f"report of a scorecard, {kind}", canvases=False)
+        cells = page.value("document.querySelectorAll('.map td').length")
+        check(f"report of a scorecard, {kind}: two laws in 13 shapes, and in all", cells == 2 * 14, cells)
+        picture = "(() => { const { width, height } = document.querySelector('.dots').getBoundingClientRect(); return [width, height]; })()"
+        check("its points are drawn", min(page.value(picture)) > 50 and page.value("document.querySelectorAll('.dots circle').length") == 2)
+        choose = "(() => { const all = document.querySelectorAll('.choices select'); all[%d].value = '%d'; all[%d].onchange(); })()"
+        page.value(choose % (0, 1, 0))
+        page.value(choose % (1, 3, 1))
+        said = page.value("document.querySelector('.dots').getAttribute('aria-label')")
+        check("another shape and measure are drawn", said == "limit_error in step-1.4x: mean over seeds and its 95 % interval", said)
+        check("who has no window has no point", page.value("document.querySelectorAll('.dots circle').length") == 1)
+        check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
+        keep(page, f"report-scorecard-{kind}")
+        page.close()
+
+
 def keyboard(browser, out):
     """An arm is hidden by keys alone, and the button says so."""
     page = browser.open((next(out.glob("*overload*")) / "report.html").as_uri(), *DESK)
@@ -257,7 +282,7 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, Browser(CHROMIUM) as browser:
         out = pathlib.Path(folder)
-        for part in (reports, sweeps, keyboard, hostile, history, live, waiters, served_runs):
+        for part in (reports, sweeps, scorecards, keyboard, hostile, history, live, waiters, served_runs):
             part(browser, out)
     print(f"all in {time.monotonic() - begin:.0f} s")
 

@@ -18,9 +18,10 @@ parser.add_argument("-o", "--out", type=pathlib.Path, required=True)
 parser.add_argument("--from", dest="heading", help="the heading to begin with; default: the top")
 parser.add_argument("--width", type=int, default=1060)
 parser.add_argument("--height", type=int, default=1000)
+parser.add_argument("--sweep", action="store_true", help="it is the report of a sweep, which has no charts to wait for")
 args = parser.parse_args()
 
 with Browser(shutil.which("chromium") or "google-chrome") as browser:
-    page = browser.open(args.report.resolve().as_uri(), args.width, 900)
+    page = browser.open(args.report.resolve().as_uri(), args.width, 900, empty=args.sweep)
     place = f"[...document.querySelectorAll('h2')].find((h) => h.textContent === '{args.heading}').offsetTop - 8"
     page.picture(args.out, page.value(place) if args.heading else 0, args.height)

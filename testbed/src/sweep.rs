@@ -3,7 +3,9 @@
 
 mod cache;
 mod map;
+mod measures;
 mod points;
+mod scorecard;
 mod table;
 
 use crate::drive::engine::simulate;
@@ -22,6 +24,7 @@ use cache::{Cache, Point, Row};
 use indicatif::{ProgressBar, ProgressStyle};
 use map::{Shown, SweepPage};
 use points::Grid;
+use scorecard::Scorecard;
 use serde_json::json;
 use std::io;
 use std::num::NonZeroUsize;
@@ -128,34 +131,56 @@ pub fn sweep(
     });
     let outcomes = Outcomes::new(&grid, points, formula);
     let dir = RunDir::create(&command.out, &format!("{}-sweep", plan.name)).map_err(unkept)?;
-    write(&dir, command, &outcomes).map_err(unkept)?;
+    let card = file.scorecard.as_ref().map(|card| Scorecard::new(card, plan, &outcomes));
+    let text = text(&outcomes, card.as_ref());
+    write(&dir, command, &outcomes, card.as_ref()).map_err(unkept)?;
+    dir.write("sweep.txt", &text).map_err(unkept)?;
     let page = SweepPage {
         experiment: &plan.name,
         about: &plan.resolved.about,
         text: &command.text,
         when: file.predict.as_ref().map(|predict| predict.when.as_str()),
+        scorecard: card.as_ref(),
         outcomes: Shown::new(&outcomes),
     };
     dir.write(REPORT, sweep_report(&plan.name, &page)).map_err(unkept)?;
     Ok(Swept {
         text: format!(
             "{}\n{}  {} (sweep)  {}\n",
-            outcomes.text(),
+            text,
             outcomes.class().to_uppercase(),
             plan.name,
             dir.path().display()
         ),
         json: json!({
             "experiment": plan.name, "verdict": outcomes.class(), "run_dir": dir.path(), "points": outcomes.json(),
+            "scorecard": card,
         }),
         exit_code: outcomes.exit_code(),
     })
 }
 
-fn write(dir: &RunDir, command: &SweepCommand, outcomes: &Outcomes<'_>) -> io::Result<()> {
+/// What people read of it.
+fn text(outcomes: &Outcomes<'_>, card: Option<&Scorecard>) -> String {
+    let parts = [outcomes.text(), card.map_or_else(String::new, scorecard::text)];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn write(
+    dir: &RunDir,
+    command: &SweepCommand,
+    outcomes: &Outcomes<'_>,
+    card: Option<&Scorecard>,
+) -> io::Result<()> {
     dir.write("experiment.yaml", &command.text)?;
     dir.write("sweep.csv", outcomes.csv()?)?;
-    dir.write("sweep.txt", outcomes.text())
+    if outcomes.measured() {
+        dir.write("measures.csv", measures::csv(outcomes)?)?;
+    }
+    let Some(card) = card else { return Ok(()) };
+    dir.write("scorecard.csv", scorecard::csv(card)?)?;
+    dir.write("scorecard.json", serde_json::to_vec(card)?)
 }
 
 /// What the threads of a sweep share.
@@ -275,6 +300,7 @@ fn run(plan: &Plan, interrupt: Interrupt) -> Result<Option<Point>, WorldError> {
         seed: plan.seed,
         verdict: verdict.class.name().to_owned(),
         expectations: verdict.expectations.iter().map(row).collect(),
+        measures: measures::numbers(plan, &store),
         breaches: verdict
             .breaches
             .iter()

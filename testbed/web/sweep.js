@@ -67,8 +67,9 @@ function showSweep(data) {
   const file = make("details", {}, make("summary", {}, "The experiment (experiment.yaml)"), make("pre", { tabIndex: 0 }, text));
   const part = (title, ...children) => (children.length > 0 ? [make("section", {}, make("h2", {}, title), ...children)] : []);
   document.getElementById("main").replaceChildren(
+    ...part("Scorecard", ...(data.scorecard ? scorecard(data.scorecard) : [])),
     ...part("Map", ...(cells.length > 0 ? map(data) : [])),
-    ...part("Points", ...guards, pointsTable(data)),
+    ...part("Points", ...guards, ...(data.rows.length > 0 || !data.scorecard ? [pointsTable(data)] : [])),
     ...part("How it was made", file),
   );
 }

@@ -5,6 +5,7 @@ mod arms;
 mod early;
 mod expect;
 mod faults;
+mod measures;
 mod overload;
 mod problems;
 mod sharing;
@@ -46,6 +47,7 @@ pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
     let expect = expect::check(&scene, &mut problems);
     let gates = early::gates(&scene, &mut problems);
     let aborts = early::aborts(&scene, &mut problems);
+    let measures = measures::check(&scene, &mut problems);
     arms::spinning(&faults, &arms, &mut problems);
     let faults: Vec<_> = faults.into_iter().map(|(_, fault)| fault).collect();
     let whole: Option<Vec<_>> = arms.into_iter().collect();
@@ -71,6 +73,7 @@ pub fn plan(file: File, lost: Lost) -> Result<Plan, Vec<Problem>> {
         aborts,
         honesty: file.honesty.clone(),
         expect,
+        measures,
         resolved: file,
         traces: TraceFiles::new(),
     })

@@ -4,7 +4,8 @@ use super::file::{
     AbortAs, AdmissionFile, Classify, File, Honesty, Mode, OverSeeds, Severity, Waits,
 };
 use super::trace_files::TraceFiles;
-use crate::verdict::grammar::{Condition, Sentence};
+use crate::headline::Better;
+use crate::verdict::grammar::{Condition, Expression, Sentence};
 use faults::Toxic;
 use testbed_core::client::ClientConfig;
 use testbed_core::control::ControllerConfig;
@@ -15,6 +16,7 @@ use testbed_core::load::LoadConfig;
 use testbed_core::request::Outcome;
 use testbed_core::service::{HttpFault, ServiceConfig, SlowStart};
 use testbed_core::time::{Nanos, Time};
+use testbed_core::vitals::Unit;
 
 /// A run that can be started.
 #[derive(Clone, Debug)]
@@ -45,10 +47,29 @@ pub struct Plan {
     pub honesty: Honesty,
     /// What is expected of this mode.
     pub expect: Vec<Expectation>,
+    /// What is measured, if it is a point of a sweep.
+    pub measures: Vec<Measured>,
     /// The file with everything that was left out.
     pub resolved: File,
     /// The traces that it names.
     pub traces: TraceFiles,
+}
+
+/// A number that is taken at each point of a sweep.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// Its name.
+    pub name: String,
+    /// The arm that it is taken from, by index, where its expression names none.
+    pub arm: usize,
+    /// The phase over which it is taken, by index; the whole run if none.
+    pub phase: Option<usize>,
+    /// What it is.
+    pub expression: Expression,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way it is better.
+    pub better: Better,
 }
 
 /// A variant.

@@ -1,5 +1,9 @@
 //! What varies from run to run of a sweep, and what is predicted of each of its points.
 
+mod measures;
+
+pub use measures::{Direction, MeasureFile, ScorecardFile};
+
 use super::plan::Plan;
 use super::problem::{Problem, Report, did_you_mean};
 use super::{Overrides, predict::Formula};
@@ -23,17 +27,24 @@ pub struct SweepFile {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
     pub seeds: u32,
+    /// What is measured at every point, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub measures: IndexMap<String, MeasureFile>,
+    /// A scorecard of what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorecard: Option<ScorecardFile>,
     /// Where an expectation is predicted to hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predict: Option<PredictFile>,
 }
 
-/// One axis: exactly one of `values` and `named`.
+/// One axis: exactly one of `values`, `named` and `sets`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisFile {
-    /// The fields that take the value, written as for `--set`: `arms.integer.controller.velox.min`.
-    #[schemars(length(min = 1, max = 16))]
+    /// The fields that take the value, written as for `--set`: `arms.integer.controller.velox.min`. `sets` has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
     pub paths: Vec<String>,
     /// The values, as the file would have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,6 +52,9 @@ pub struct AxisFile {
     /// The values by name, for those that are long.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub named: IndexMap<String, Value>,
+    /// Values by name that are several fields, each with a value of its own; a field that is not named stays.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub sets: IndexMap<String, IndexMap<String, Value>>,
 }
 
 /// A prediction: the expectation holds at those points, and only there, where the formula is true.
@@ -62,7 +76,7 @@ const fn one() -> u32 {
 pub struct Choice {
     /// As tables and files show it.
     pub label: String,
-    /// The value itself.
+    /// The value itself; null where it is several.
     pub value: Value,
 }
 
@@ -72,13 +86,19 @@ impl AxisFile {
         let plain = |value: &Value| Choice { label: label(value), value: value.clone() };
         let named =
             |(name, value): (&String, &Value)| Choice { label: name.clone(), value: value.clone() };
-        self.values.iter().map(plain).chain(self.named.iter().map(named)).collect()
+        let set = |name: &String| Choice { label: name.clone(), value: Value::Null };
+        let plain = self.values.iter().map(plain);
+        plain.chain(self.named.iter().map(named)).chain(self.sets.keys().map(set)).collect()
     }
 
-    /// What puts `value` where it belongs, as `--set` does.
-    pub fn settings(&self, value: &Value) -> impl Iterator<Item = (String, String)> {
+    /// What puts `choice` where it belongs, as `--set` does.
+    pub fn settings(&self, choice: &Choice) -> Vec<(String, String)> {
         // JSON is YAML.
-        self.paths.iter().map(move |path| (path.clone(), value.to_string()))
+        let setting = |path: &String, value: &Value| (path.clone(), value.to_string());
+        match self.sets.get(&choice.label) {
+            Some(set) => set.iter().map(|(path, value)| setting(path, value)).collect(),
+            None => self.paths.iter().map(|path| setting(path, &choice.value)).collect(),
+        }
     }
 }
 
@@ -106,6 +126,7 @@ pub(super) fn check(
         };
         problems.extend(axis.choices().iter().enumerate().filter_map(found));
     }
+    problems.extend(measures::check(sweep));
     problems.extend(sweep.predict.as_ref().and_then(|predict| mispredicted(plan, sweep, predict)));
     problems
 }
@@ -140,10 +161,21 @@ fn misnamed(name: &str) -> Option<Problem> {
 }
 
 fn one_kind(name: &str, axis: &AxisFile) -> Option<Problem> {
-    (axis.values.is_empty() == axis.named.is_empty()).then(|| {
-        Problem::at_key(format!("/sweep/axes/{name}"), "an axis has either `values` or `named`")
-            .with_help("`values: [2, 4, 8]`, or `named: { gentle: {...}, harsh: {...} }`")
-    })
+    let empty = [axis.values.is_empty(), axis.named.is_empty(), axis.sets.is_empty()];
+    let (message, help) = if empty.iter().filter(|empty| !**empty).count() != 1 {
+        (
+            "an axis has either `values` or `named` or `sets`",
+            "`values: [2, 4, 8]`, or `named: { gentle: {...}, harsh: {...} }`",
+        )
+    } else if axis.sets.is_empty() == axis.paths.is_empty() {
+        (
+            "an axis has `paths`, unless it has `sets`",
+            "`values` and `named` go to `paths`; `sets: { calm: { load.open.poisson.rate: 9/s } }` has its own",
+        )
+    } else {
+        return None;
+    };
+    Some(Problem::at_key(format!("/sweep/axes/{name}"), message).with_help(help))
 }
 
 /// What is wrong with the file once this value is in it.
@@ -153,13 +185,17 @@ fn wrong(
     overrides: &Overrides,
     load: impl Fn(&Overrides) -> Result<Plan, Report>,
 ) -> Option<Problem> {
-    let report = load(&overrides.with(axis.settings(&choice.value))).err()?;
+    let report = load(&overrides.with(axis.settings(choice))).err()?;
     report.first().cloned()
 }
 
 fn pointer(name: &str, axis: &AxisFile, index: usize) -> String {
     match axis.named.get_index(index) {
         Some((key, _)) => format!("/sweep/axes/{name}/named/{}", super::document::escape(key)),
+        None if !axis.sets.is_empty() => {
+            let key = axis.sets.keys().nth(index).map(String::as_str).unwrap_or_default();
+            format!("/sweep/axes/{name}/sets/{}", super::document::escape(key))
+        }
         None => format!("/sweep/axes/{name}/values/{index}"),
     }
 }

@@ -30,6 +30,7 @@ pub(super) const SCRIPT: &str = concat!(
 const SWEEP: &str = concat!(
     include_str!("../../web/text.js"),
     include_str!("../../web/tables.js"),
+    include_str!("../../web/scorecard.js"),
     include_str!("../../web/sweep.js"),
 );
 

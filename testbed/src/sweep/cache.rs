@@ -1,6 +1,7 @@
 //! What points came to, kept by what they are: a point that was run once is not run again, neither
 //! by this sweep after it was killed nor by another that has the point too.
 
+use super::measures::{Number, fingerprint};
 use crate::experiment::plan::Plan;
 use crate::program;
 use crate::run::resolved;
@@ -10,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What a point came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Point {
     /// The run's seed.
     pub seed: u64,
@@ -21,6 +22,9 @@ pub(super) struct Point {
     /// What was breached, for people.
     #[serde(default)]
     pub breaches: Vec<String>,
+    /// What was measured, in the order of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<Number>,
 }
 
 /// An expectation of one arm, judged.
@@ -57,12 +61,13 @@ impl Cache {
     }
 
     /// The name of the point that `plan` is: a hash of all that its outcome is a function of, which
-    /// are the resolved file with its seed and mode, and this program.
+    /// are the resolved file with its seed and mode, what is measured, and this program.
     ///
     /// # Errors
     /// When the plan cannot be written as YAML.
     pub(super) fn name(&self, plan: &Plan) -> io::Result<String> {
-        let all = [self.program.as_bytes(), &resolved(plan)?].concat();
+        let measures = fingerprint(&plan.measures);
+        let all = [self.program.as_bytes(), &resolved(plan)?, measures.as_bytes()].concat();
         Ok(program::hash_of(&all)[..32].to_owned())
     }
 
@@ -95,8 +100,7 @@ mod tests {
     fn a_point_that_was_cut_off_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open(folder.path()).unwrap();
-        let point =
-            Point { seed: 7, verdict: "pass".into(), expectations: vec![], breaches: vec![] };
+        let point = Point { seed: 7, verdict: "pass".into(), ..Point::default() };
         assert_eq!(cache.get("a"), None);
         cache.put("a", &point).unwrap();
         assert_eq!(cache.get("a"), Some(point));

@@ -1,5 +1,6 @@
 //! What a sweep came to, as the data of its report.
 
+use super::scorecard::Scorecard;
 use super::table::{CellOutcome, Outcomes};
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ pub(super) struct SweepPage<'o> {
     pub(super) text: &'o str,
     /// The formula of the prediction.
     pub(super) when: Option<&'o str>,
+    /// The scorecard, if the file asks for one.
+    pub(super) scorecard: Option<&'o Scorecard>,
     #[serde(flatten)]
     pub(super) outcomes: Shown<'o>,
 }

@@ -67,7 +67,7 @@ impl Cell<'_> {
     /// What the run of this combination with `seed` changes of the file.
     pub(super) fn overrides(&self, common: &Overrides, seed: u64) -> Overrides {
         let axes = self.grid.sweep.axes.values().zip(&self.choices);
-        let settings = axes.flat_map(|(axis, choice)| axis.settings(&choice.value));
+        let settings = axes.flat_map(|(axis, choice)| axis.settings(choice));
         Overrides { seed: Some(seed), ..common.with(settings) }
     }
 

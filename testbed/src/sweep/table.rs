@@ -70,6 +70,11 @@ impl<'g> Outcomes<'g> {
         }
     }
 
+    /// Whether anything was measured.
+    pub(super) fn measured(&self) -> bool {
+        self.cells.iter().flat_map(|cell| &cell.points).any(|point| !point.measures.is_empty())
+    }
+
     pub(super) fn id(&self) -> Option<&str> {
         self.predicted.as_deref()
     }

@@ -1,5 +1,6 @@
 //! Evaluating measures over what was recorded.
 
+mod against;
 mod expression;
 mod fit;
 mod line;
@@ -120,6 +121,17 @@ pub fn evaluate(evidence: &Evidence<'_>, scope: Scope, measure: &Measure) -> Obs
         }
         Measure::Response { response, series, fault, band } => {
             response::to_fault(evidence, scope.arm, *response, series, fault, *band)
+        }
+        Measure::Error { series, target } => {
+            against::error(&evidence.pairs(scope, [series, target])).into()
+        }
+        Measure::Convergence { series, target, band, lasting } => {
+            against::convergence(&evidence.pairs(scope, [series, target]), &span, *band, *lasting)
+        }
+        Measure::Increase { series, while_series, below } => {
+            let lines = [series, while_series].map(|series| evidence.line(scope, series));
+            let [Some(counter), Some(other)] = lines else { return Observed::Nothing };
+            against::increase(&counter, &other, below.value).into()
         }
     }
 }

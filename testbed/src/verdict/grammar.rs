@@ -21,7 +21,7 @@ mod parse;
 mod text;
 
 pub use expression::{Expression, Number, Operand, Operator, Place, What, Written};
-pub use parse::{column, condition, parse};
+pub use parse::{column, condition, expression, parse};
 pub use text::in_unit;
 
 use crate::watch::series::{Counted, PerRequest};
@@ -153,6 +153,33 @@ pub enum Measure {
         fault: String,
         /// How far from the level before the fault is near, as a share of it; above 0.
         band: f64,
+    },
+    /// How far the series is from what it should be, as a share of that, on average over time.
+    Error {
+        /// The series' dotted name.
+        series: String,
+        /// The series that says what it should be.
+        target: String,
+    },
+    /// Seconds from the beginning of the span until the series stays near another for as long as told.
+    Convergence {
+        /// The series' dotted name.
+        series: String,
+        /// The series that it is to come near.
+        target: String,
+        /// How far from that is near, as a share of it; above 0.
+        band: f64,
+        /// How long it must be near without a break; above 0.
+        lasting: Nanos,
+    },
+    /// By how much a counter grew in those stretches of time in which another series is below a value.
+    Increase {
+        /// The counter's dotted name.
+        series: String,
+        /// The series that says when it counts.
+        while_series: String,
+        /// Below which value of that it counts.
+        below: Number,
     },
 }
 
@@ -330,9 +357,21 @@ impl Measure {
             Self::Aggregate { series, .. }
             | Self::TimeTo { series, .. }
             | Self::Settling { series, .. }
-            | Self::Response { series, .. } => series,
+            | Self::Response { series, .. }
+            | Self::Error { series, .. }
+            | Self::Convergence { series, .. }
+            | Self::Increase { series, .. } => series,
             Self::OverFifo(_) => WAIT,
             Self::Jain | Self::ZeroProgress { .. } => GRANTED,
+        }
+    }
+
+    /// The series that it heeds beside that, if there is one.
+    pub fn heeds(&self) -> Option<&str> {
+        match self {
+            Self::Error { target, .. } | Self::Convergence { target, .. } => Some(target),
+            Self::Increase { while_series, .. } => Some(while_series),
+            _ => None,
         }
     }
 }

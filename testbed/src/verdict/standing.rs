@@ -195,7 +195,7 @@ fn claim_decides(claim: &Claim, finding: &Finding, holds: bool) -> bool {
                 is_lower
             }
         }
-        Measure::TimeTo { .. } => finding.observed.is_some(),
+        Measure::TimeTo { .. } | Measure::Convergence { .. } => finding.observed.is_some(),
         _ => false,
     }
 }

@@ -1,6 +1,8 @@
 //! The algebra of units: what an expression measures, and whether two of them go together.
 
-use super::grammar::{Aggregate, Clause, Expression, Measure, Operand, Operator, Sentence, What};
+use super::grammar::{
+    Aggregate, Clause, Expression, Measure, Number, Operand, Operator, Sentence, What,
+};
 use crate::watch::series::PerRequest;
 use std::fmt;
 use testbed_core::vitals::Unit;
@@ -97,6 +99,18 @@ pub fn check(sentence: &Sentence, unit_of: UnitOf<'_>) -> Result<(), Mismatch> {
     sentence.clauses().try_for_each(|clause| check_clause(clause, unit_of))
 }
 
+/// What an expression measures, once it is clear that all in it goes together.
+///
+/// # Errors
+/// The first two parts that do not.
+pub fn check_expression(
+    expression: &Expression,
+    unit_of: UnitOf<'_>,
+) -> Result<Dimension, Mismatch> {
+    expression.operands().iter().try_for_each(|operand| within(operand, unit_of))?;
+    Ok(dimension(expression, unit_of)?.unwrap_or(PLAIN))
+}
+
 /// Whether the units within a clause go together.
 ///
 /// # Errors
@@ -113,14 +127,26 @@ pub fn check_clause(clause: &Clause, unit_of: UnitOf<'_>) -> Result<(), Mismatch
     Ok(())
 }
 
-/// Whether a series and the value that it is to reach go together.
+/// Whether a series and what a measure compares it with go together: the value that it is to reach or to be below, or
+/// the series that it is to come near.
 fn within(operand: &Operand, unit_of: UnitOf<'_>) -> Result<(), Mismatch> {
-    let What::Measure(Measure::TimeTo { series, value, .. }) = &operand.what else { return Ok(()) };
-    let of_series = unit_of(operand.arm.as_deref(), series).map(Dimension::from);
-    match (of_series, value.written.0.map(Dimension::from)) {
-        (Some(of_series), Some(of_value)) if of_series != of_value => {
+    let What::Measure(measure) = &operand.what else { return Ok(()) };
+    let of_series = |series: &str| unit_of(operand.arm.as_deref(), series).map(Dimension::from);
+    let of_value = |value: &Number| value.written.0.map(Dimension::from);
+    let (series, other, what) = match measure {
+        Measure::TimeTo { series, value, .. } => (series, of_value(value), "reach"),
+        Measure::Increase { while_series, below, .. } => {
+            (while_series, of_value(below), "be below")
+        }
+        Measure::Error { series, target } | Measure::Convergence { series, target, .. } => {
+            (series, of_series(target), "come near")
+        }
+        _ => return Ok(()),
+    };
+    match (of_series(series), other) {
+        (Some(of_series), Some(other)) if of_series != other => {
             let message = format!(
-                "`{series}` is {of_series}, and what it is to reach {of_value}; they cannot be compared"
+                "`{series}` is {of_series}, and what it is to {what} {other}; they cannot be compared"
             );
             Err(Mismatch { offset: operand.place.0, message })
         }
@@ -182,10 +208,15 @@ fn of_measure(measure: &Measure, series: Option<Dimension>) -> Option<Dimension>
             let by_request = PerRequest::named(name).is_some();
             of_aggregate(*aggregate, by_request, series?)
         }
-        Measure::TimeTo { .. } | Measure::Settling { .. } | Measure::Response { .. } => {
-            Some(SECONDS)
-        }
-        Measure::OverFifo(_) | Measure::Jain | Measure::ZeroProgress { .. } => Some(PLAIN),
+        Measure::TimeTo { .. }
+        | Measure::Settling { .. }
+        | Measure::Response { .. }
+        | Measure::Convergence { .. } => Some(SECONDS),
+        Measure::Increase { .. } => series,
+        Measure::OverFifo(_)
+        | Measure::Jain
+        | Measure::ZeroProgress { .. }
+        | Measure::Error { .. } => Some(PLAIN),
     }
 }
 

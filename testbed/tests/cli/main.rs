@@ -18,6 +18,7 @@ mod list;
 mod regimes;
 mod replay;
 mod report;
+mod scorecard;
 mod seeds;
 mod sentences;
 mod serve;

@@ -99,7 +99,7 @@ fn named_throughout(sentence: &Sentence) -> Option<String> {
     operands.first().filter(|_| all).and_then(|operand| operand.arm.clone())
 }
 
-fn phase(
+pub(super) fn phase(
     phase: Option<&str>,
     phases: &[PhasePlan],
     at: &str,

@@ -5,8 +5,10 @@ mod limit;
 mod measure;
 mod quantity;
 
-use super::{Claim, Clause, Comparison, Condition, GrammarError, Sentence, Watch, When};
-use expression::{Names, expression};
+use super::{
+    Claim, Clause, Comparison, Condition, Expression, GrammarError, Sentence, Watch, When,
+};
+use expression::Names;
 use limit::limit;
 use quantity::quantity;
 use testbed_core::time::Nanos;
@@ -74,6 +76,19 @@ pub fn condition(text: &str) -> Result<Condition, GrammarError> {
     })
 }
 
+/// Reads an expression: `mean(rpc.goodput) / mean(oracle.goodput)`.
+///
+/// # Errors
+/// As [`parse`].
+pub fn expression(text: &str) -> Result<Expression, GrammarError> {
+    read(text, |input| {
+        let expression = expression::expression(input, Names::Functions)?;
+        let help = "a measure is a number: leave out what it is compared with";
+        expect(input, eof, "nothing more", help)?;
+        Ok(expression)
+    })
+}
+
 fn read<T>(
     text: &str,
     parser: impl FnOnce(&mut Input<'_>) -> Parsed<T>,
@@ -120,7 +135,7 @@ fn clause(input: &mut Input<'_>) -> Parsed<Clause> {
     if let Some((_, when)) = words.into_iter().find(|(word, _)| keyword(input, word)) {
         return watch(input, when).map(Clause::Watch);
     }
-    let left = expression(input, Names::Functions)?;
+    let left = expression::expression(input, Names::Functions)?;
     let limit = limit(input, &left)?;
     Ok(Clause::Claim(Claim { left, limit }))
 }
@@ -136,9 +151,9 @@ fn watch(input: &mut Input<'_>, when: When) -> Parsed<Watch> {
 }
 
 fn compared(input: &mut Input<'_>) -> Parsed<Condition> {
-    let left = expression(input, Names::Series)?;
+    let left = expression::expression(input, Names::Series)?;
     let comparison = comparison(input)?;
-    let right = expression(input, Names::Series)?;
+    let right = expression::expression(input, Names::Series)?;
     let lasting = if keyword(input, "for") { lasting(input)? } else { Nanos::ZERO };
     Ok(Condition { left, comparison, right, lasting })
 }

@@ -1,3 +1,4 @@
+mod against;
 mod arithmetic;
 mod limiters;
 mod properties;
@@ -149,8 +150,8 @@ fn assert_cure(help: &str, rows: &[(&str, usize, &str)]) {
 fn functions_and_series_are_named_when_wrong() {
     assert_cure(
         "one of: max, min, mean, last, p50 to p99.9, count, sum, stddev, rate, slope, time_to, \
-         settling, overshoot, oscillation, reaction, recovery, jain, zero_progress, regret; or \
-         alone: makespan, overtakes",
+         settling, overshoot, oscillation, reaction, recovery, error, convergence, increase, jain, \
+         zero_progress, regret; or alone: makespan, overtakes",
         &[
             ("", 1, "expected a function, found the end"),
             ("maximum(a) <= 2", 1, "unknown function `maximum` (did you mean `max`?)"),

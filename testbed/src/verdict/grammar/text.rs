@@ -77,6 +77,14 @@ impl fmt::Display for Measure {
             Self::Response { response, series, fault, band } => {
                 write!(f, "{response}({series}, fault={fault}, band={band})")
             }
+            Self::Error { series, target } => write!(f, "error({series}, to={target})"),
+            Self::Convergence { series, target, band, lasting } => {
+                let seconds = lasting.as_secs_f64();
+                write!(f, "convergence({series}, to={target}, band={band}, for={seconds}s)")
+            }
+            Self::Increase { series, while_series, below } => {
+                write!(f, "increase({series}, while={while_series}, below={below})")
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ impl Judge<'_> {
                 let broken = |value: f64| !comparison.holds(value, limit);
                 self.first_beyond(scope, series, one_sided(*aggregate, comparison)?, broken)
             }
-            Measure::TimeTo { .. } | Measure::Settling { .. } => {
+            Measure::TimeTo { .. } | Measure::Settling { .. } | Measure::Convergence { .. } => {
                 let begin = self.evidence.store.span(scope.phase)?.begin;
                 deadline(begin, comparison, limit)
             }
@@ -34,7 +34,11 @@ impl Judge<'_> {
                 };
                 deadline(begin, comparison, limit)
             }
-            Measure::OverFifo(_) | Measure::Jain | Measure::ZeroProgress { .. } => None,
+            Measure::OverFifo(_)
+            | Measure::Jain
+            | Measure::ZeroProgress { .. }
+            | Measure::Error { .. }
+            | Measure::Increase { .. } => None,
         }
     }
 

@@ -3,9 +3,13 @@
 use crate::experiment::check::Scene;
 use crate::experiment::plan::ArmPlan;
 use crate::experiment::problem::{Problem, did_you_mean};
-use crate::verdict::grammar::{self, Aggregate, Clause, Measure, Operand, Sentence, What};
-use crate::verdict::{oracle, units};
+use crate::verdict::grammar::{
+    self, Aggregate, Clause, Expression, Measure, Operand, Sentence, What,
+};
+use crate::verdict::oracle;
+use crate::verdict::units::{self, Dimension, Mismatch};
 use crate::watch::series::{self, Kind};
+use testbed_core::vitals::Unit;
 
 /// A sentence, and whom it is asked of.
 pub(in crate::experiment::check) struct Asked<'a> {
@@ -40,6 +44,24 @@ impl<'a> Asked<'a> {
     ) -> Option<Problem> {
         let mut arms = self.read(speaks_of);
         arms.find_map(|arm| self.clause(clause, arm))
+    }
+
+    /// The unit of what an expression comes to, asked of this arm.
+    ///
+    /// # Errors
+    /// The first problem with asking it.
+    pub(in crate::experiment::check) fn expression(
+        &self,
+        expression: &Expression,
+        arm: &ArmPlan,
+    ) -> Result<Unit, Problem> {
+        let mut operands = expression.operands().into_iter();
+        if let Some(problem) = operands.find_map(|operand| self.operand(operand, arm)) {
+            return Err(problem);
+        }
+        let dimension =
+            units::check_expression(expression, &|name, series| self.unit_of(arm, name, series));
+        dimension.map(Dimension::unit).map_err(|mismatch| self.mismatched(&mismatch))
     }
 
     /// Those of the arms that could be read.
@@ -81,6 +103,14 @@ impl<'a> Asked<'a> {
             Measure::Response { series, fault, .. } => {
                 self.series(series, Use::Instants, arm).or_else(|| self.fault(fault, arm))
             }
+            Measure::Error { series, target } | Measure::Convergence { series, target, .. } => {
+                let mut both = [series, target].into_iter();
+                both.find_map(|series| self.series(series, Use::Instants, arm))
+            }
+            Measure::Increase { series, while_series, .. } => self
+                .series(series, Use::Changes, arm)
+                .or_else(|| self.series(series, Use::Instants, arm))
+                .or_else(|| self.series(while_series, Use::Instants, arm)),
             Measure::OverFifo(_) => self.series(grammar::WAIT, Use::Values, arm),
             Measure::Jain | Measure::ZeroProgress { .. } => {
                 of_waiters(measure, arm, self.scene.arms, &self.at)
@@ -126,15 +156,21 @@ impl<'a> Asked<'a> {
     }
 
     fn units(&self, clause: &Clause, arm: &ArmPlan) -> Option<Problem> {
-        let unit_of = |name: Option<&str>, series: &str| {
-            let arm = name.map_or(Some(arm), |name| self.named(name))?;
-            oracle::find(series, &arm.work).map(|(unit, _)| unit)
-        };
-        let mismatch = units::check_clause(clause, &unit_of).err()?;
+        let unit_of = |name: Option<&str>, series: &str| self.unit_of(arm, name, series);
+        units::check_clause(clause, &unit_of).err().map(|mismatch| self.mismatched(&mismatch))
+    }
+
+    /// The unit of a series of the arm of this name; of `arm`, if there is none.
+    fn unit_of(&self, arm: &ArmPlan, name: Option<&str>, series: &str) -> Option<Unit> {
+        let arm = name.map_or(Some(arm), |name| self.named(name))?;
+        oracle::find(series, &arm.work).map(|(unit, _)| unit)
+    }
+
+    fn mismatched(&self, mismatch: &Mismatch) -> Problem {
         let column = grammar::column(self.text, mismatch.offset);
         let message = format!("{} (column {column} of the sentence)", mismatch.message);
         let help = "give both sides the same unit, such as ms and s, or /s and /m";
-        Some(Problem::at_value(&self.at, message).with_help(help))
+        Problem::at_value(&self.at, message).with_help(help)
     }
 
     fn named(&self, name: &str) -> Option<&ArmPlan> {

@@ -57,12 +57,14 @@ fn side<'s>(
 fn fits(limit: &Quantity<'_>, measure: &Measure) -> Parsed<()> {
     match measure {
         // A series may have any unit, and which one is known only with the arm.
-        Measure::Aggregate { .. } => Ok(()),
+        Measure::Aggregate { .. } | Measure::Increase { .. } => Ok(()),
         Measure::TimeTo { .. } => limit.check_time("time_to(...)"),
         Measure::Settling { .. } => limit.check_time("settling(...)"),
+        Measure::Convergence { .. } => limit.check_time("convergence(...)"),
         Measure::Response { response, .. } => limit.check_time(&format!("{response}(...)")),
-        Measure::OverFifo(_) | Measure::Jain | Measure::ZeroProgress { .. } => {
-            limit.check_plain(measure)
-        }
+        Measure::OverFifo(_)
+        | Measure::Jain
+        | Measure::ZeroProgress { .. }
+        | Measure::Error { .. } => limit.check_plain(measure),
     }
 }

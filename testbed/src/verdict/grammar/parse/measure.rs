@@ -1,5 +1,6 @@
 //! Measures: functions, and the words that stand for some of them.
 
+mod against;
 mod response;
 
 use super::quantity::Quantity;
@@ -13,7 +14,7 @@ use winnow::ascii::{digit1, multispace0, multispace1};
 use winnow::combinator::{alt, opt};
 use winnow::stream::Stream as _;
 
-const FUNCTIONS: [&str; 18] = [
+const FUNCTIONS: [&str; 21] = [
     "max",
     "min",
     "mean",
@@ -29,13 +30,16 @@ const FUNCTIONS: [&str; 18] = [
     "oscillation",
     "reaction",
     "recovery",
+    "error",
+    "convergence",
+    "increase",
     "jain",
     "zero_progress",
     "regret",
 ];
 const FUNCTIONS_HELP: &str = "one of: max, min, mean, last, p50 to p99.9, count, sum, stddev, rate, \
                               slope, time_to, settling, overshoot, oscillation, reaction, recovery, \
-                              jain, zero_progress, regret; or alone: makespan, overtakes";
+                              error, convergence, increase, jain, zero_progress, regret; or alone: makespan, overtakes";
 /// Names from elsewhere whose likeness would mislead.
 const SYNONYMS: [(&str, &str); 8] = [
     ("sd", "stddev"),
@@ -102,6 +106,9 @@ fn function(input: &mut Input<'_>, offset: usize, name: &str) -> Parsed<Measure>
         "settling" => response::settling(input)?,
         "reaction" => response::response(input, Response::Reaction)?,
         "recovery" => response::response(input, Response::Recovery)?,
+        "error" => against::error(input)?,
+        "convergence" => against::convergence(input)?,
+        "increase" => against::increase(input)?,
         _ => aggregated(input, aggregate(offset, name)?)?,
     };
     expect(input, ')', "`)`", CLOSE_HELP)?;

@@ -54,6 +54,15 @@ fn measure() -> impl Strategy<Value = Measure> {
         (response, name(), fault).prop_map(|(response, series, fault)| {
             Measure::Response { response, series, fault, band: 0.1 }
         }),
+        (name(), name()).prop_map(|(series, target)| Measure::Error { series, target }),
+        (name(), name(), 1u64..100).prop_map(|(series, target, tenths)| {
+            let lasting = Nanos::from_millis(tenths * 100);
+            Measure::Convergence { series, target, band: 0.2, lasting }
+        }),
+        (name(), name(), 0u32..1000).prop_map(|(series, while_series, below)| {
+            let below = Number { value: f64::from(below), written: Written(None) };
+            Measure::Increase { series, while_series, below }
+        }),
         Just(Measure::Jain),
         Just(Measure::OverFifo(Aggregate::Mean)),
         (1u32..50).prop_map(|rounds| Measure::ZeroProgress { rounds: f64::from(rounds) / 2.0 }),
@@ -171,6 +180,9 @@ fn word() -> impl Strategy<Value = &'static str> {
         "time_to(",
         "settling(",
         "reaction(",
+        "error(",
+        "convergence(",
+        "increase(",
         "jain(",
         "regret(",
         "rpc.goodput",
@@ -190,6 +202,10 @@ fn word() -> impl Strategy<Value = &'static str> {
         "rounds",
         "fault=",
         "band=",
+        "to=",
+        "for=",
+        "while=",
+        "below=",
         "(",
         ")",
         "+",

@@ -61,7 +61,13 @@ impl fmt::Display for Limit {
 impl Measure {
     /// Whether it is a length of time, whatever the series.
     pub const fn is_time(&self) -> bool {
-        matches!(self, Self::TimeTo { .. } | Self::Settling { .. } | Self::Response { .. })
+        matches!(
+            self,
+            Self::TimeTo { .. }
+                | Self::Settling { .. }
+                | Self::Response { .. }
+                | Self::Convergence { .. }
+        )
     }
 }
 

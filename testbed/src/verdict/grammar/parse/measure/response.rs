@@ -59,7 +59,7 @@ fn arguments(input: &mut Input<'_>) -> Parsed<Arguments> {
     Ok(arguments)
 }
 
-fn band(input: &mut Input<'_>) -> Parsed<f64> {
+pub(super) fn band(input: &mut Input<'_>) -> Parsed<f64> {
     let band = quantity(input)?;
     if band.value > 0.0 && matches!(band.unit, None | Some(Unit::Ratio)) {
         return Ok(band.value);
