@@ -15,7 +15,7 @@
 //! them is known to the limiter; so a policy for who goes next has nothing to decide here, and `peek`
 //! cannot starve anybody.
 
-use super::{Controller, Decision, Invalid, Law, UNBOUNDED, wrong};
+use super::{Controller, ControllerConfig, Decision, Invalid, Law, UNBOUNDED, wrong};
 use crate::bucket::BucketConfig;
 use crate::limit::quantity::ByteRate;
 use crate::limit::{Ask, LevelsConfig, Limiter, LimiterConfig, Policy, Waiter, fifo};
@@ -57,6 +57,14 @@ impl Default for Config {
         let levels = LevelsConfig::global(BucketConfig::new(rate));
         let limiter = LimiterConfig::Fifo(fifo::Config::over(&levels));
         Self { limiter, on_excess: OnExcess::default() }
+    }
+}
+
+impl ControllerConfig {
+    /// Whether it turns requests away until time has passed: a client that asks again at once would
+    /// ask for ever.
+    pub const fn refuses_at_once(&self) -> bool {
+        matches!(self, Self::RateLimit(Config { on_excess: OnExcess::Refuse, .. }))
     }
 }
 

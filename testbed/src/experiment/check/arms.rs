@@ -263,6 +263,13 @@ pub(super) fn spinning(
             let help = "give the backend a service time, or the clients a `think:`";
             problems.push(Problem::at_key(at, message).with_help(help));
         }
+        if arm.calls().is_some_and(|calls| calls.controller.refuses_at_once()) {
+            let at = format!("/arms/{}", escape(&arm.name));
+            let message = format!("clients of arm `{}` do not think when refused", arm.name);
+            let help = "they would ask again for ever in no time; give them a `think:`, or write \
+                        `on_excess: wait`";
+            problems.push(Problem::at_key(at, message).with_help(help));
+        }
     }
     for (index, fault) in faults {
         let Action::Http(HttpFault::Reject(reject)) = &fault.action else { continue };
