@@ -184,6 +184,29 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_would_be_refused_for_ever_are_refused() {
+        let refuses = "rate_limit: { on_excess: refuse }";
+        let file = |law: &str, think: &str| {
+            format!(
+                "version: 1\nname: t\narms: {{ a: {{ controller: {{ {law} }} }} }}\n\
+                 backend: {{ servers: 1, service: {{ constant: 1ms }} }}\n\
+                 load: {{ closed: {{ clients: 1 {think} }} }}\nphases: [ {{ name: p, for: 1s }} ]\n"
+            )
+        };
+        let limiter = "limiter: { fifo: { levels: { global: { rate: 5B/s } } } }";
+        let law = refuses.replace("{ on", &format!("{{ {limiter}, on"));
+        for (law, think, accepted) in [
+            (law.clone(), "", false),
+            (format!("windowed: {{ law: {{ {law} }} }}"), "", false),
+            (law.replace("refuse", "wait"), "", true),
+            (law, ", think: { constant: 1ms }", true),
+        ] {
+            let loaded = load("t", &file(&law, think), &Overrides::default());
+            assert_eq!(loaded.is_ok(), accepted, "{law} {think}");
+        }
+    }
+
+    #[test]
     fn what_is_for_virtual_time_only_does_not_run_live() {
         let file = |run: &str| {
             format!(

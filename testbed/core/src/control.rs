@@ -133,6 +133,11 @@ pub trait Law: Default {
         None
     }
 
+    /// Whether it turns requests away until time has passed: a client that asks again at once would ask for ever.
+    fn refuses_at_once(&self) -> bool {
+        false
+    }
+
     /// Settings that an experiment file should not contain.
     fn invalid(&self) -> Vec<Invalid> {
         Vec::new()
@@ -210,6 +215,11 @@ macro_rules! laws {
             /// The most that the window can be, if the law has a ceiling.
             pub fn ceiling(&self) -> Option<f64> {
                 match self { $(Self::$Name(config) => config.ceiling(),)+ }
+            }
+
+            /// Whether it turns requests away until time has passed.
+            pub fn refuses_at_once(&self) -> bool {
+                match self { $(Self::$Name(config) => config.refuses_at_once(),)+ }
             }
 
             /// A fresh controller. Chance comes from the stream `controller`.

@@ -15,7 +15,7 @@
 //! them is known to the limiter; so a policy for who goes next has nothing to decide here, and `peek`
 //! cannot starve anybody.
 
-use super::{Controller, ControllerConfig, Decision, Invalid, Law, UNBOUNDED, wrong};
+use super::{Controller, Decision, Invalid, Law, UNBOUNDED, wrong};
 use crate::bucket::BucketConfig;
 use crate::limit::quantity::ByteRate;
 use crate::limit::{Ask, LevelsConfig, Limiter, LimiterConfig, Policy, Waiter, fifo};
@@ -60,17 +60,13 @@ impl Default for Config {
     }
 }
 
-impl ControllerConfig {
-    /// Whether it turns requests away until time has passed: a client that asks again at once would
-    /// ask for ever.
-    pub const fn refuses_at_once(&self) -> bool {
-        matches!(self, Self::RateLimit(Config { on_excess: OnExcess::Refuse, .. }))
-    }
-}
-
 impl Law for Config {
     type Controller = RateLimit;
     const ABOUT: &'static str = "any limiter before requests, at one byte each; no window";
+
+    fn refuses_at_once(&self) -> bool {
+        self.on_excess == OnExcess::Refuse
+    }
 
     /// Chance comes from the stream `limiter`.
     fn build(&self, streams: &Streams) -> RateLimit {

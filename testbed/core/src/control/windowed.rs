@@ -83,6 +83,10 @@ impl Law for Config {
         self.law.ceiling()
     }
 
+    fn refuses_at_once(&self) -> bool {
+        self.law.refuses_at_once()
+    }
+
     fn invalid(&self) -> Vec<Invalid> {
         let within = |inner: Invalid| Invalid {
             field: "law",
