@@ -13,6 +13,7 @@ mod body;
 mod capacity;
 mod config;
 mod http;
+mod released;
 mod slow_start;
 
 pub use backlog::{By, Discipline, Expired, Fair, Start};
@@ -22,6 +23,7 @@ pub use http::{
     Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,
     Reset, RetryAfter, Rule, Said, Schedule, SlowHeaders, Truncate, Which, WrongLength,
 };
+pub use released::Released;
 pub use slow_start::SlowStart;
 
 use crate::hold::{Feed, Hold, Holder};
@@ -41,29 +43,6 @@ pub const OVERFLOW_STATUS: u16 = 503;
 /// The age of an answer that turns a request away, unless the file says otherwise. Even a cheap answer
 /// takes a moment; at none at all, a client that tries again at once would stop virtual time.
 pub const TURNED_AWAY_AFTER: Nanos = Nanos::from_millis(1);
-
-/// A job that leaves the backend.
-#[derive(Debug)]
-pub struct Released<J> {
-    /// What the caller gave in with it.
-    pub job: J,
-    /// HTTP status of the answer.
-    pub status: u16,
-    /// Bytes of its body.
-    pub body: u64,
-    /// Its age and how late it is.
-    pub served: Served,
-    /// What a rule does to the answer; it leaves at once and whole, if none.
-    pub harm: Option<Box<Harm>>,
-}
-
-impl<J> Released<J> {
-    /// The job, and all else without it.
-    pub fn split(self) -> (J, Released<()>) {
-        let Self { job, status, body, served, harm } = self;
-        (job, Released { job: (), status, body, served, harm })
-    }
-}
 
 /// The state of a backend at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
