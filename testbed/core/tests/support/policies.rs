@@ -3,8 +3,8 @@
 use testbed_core::limit::lateness::Lateness;
 use testbed_core::limit::quantity::{ByteRate, Bytes};
 use testbed_core::limit::{
-    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, htb, leaky_bucket, pacer, peek,
-    reservation,
+    LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, htb, leaky_bucket, pacer,
+    peek, reservation,
 };
 use testbed_core::time::Nanos;
 
