@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "testbed" / "schema" / "experiment.v1.json"
 BAD = "testbed/tests/bad/*.yaml"
 GOOD = ("experiments/**/*.yaml", "docs/*.yaml", "testbed/schema/*.yaml")
-MEANING = {"names", "sentences", "trace"}
+MEANING = {"names", "scorecard", "scorecard-axes", "sentences", "trace"}
 # Mistakes in the YAML itself that this parser takes for right.
 LENIENT = {"duplicate-field"}
 
