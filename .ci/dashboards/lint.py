@@ -20,6 +20,7 @@ TOTALS = {
     "Mean wait of the twenty worst",
     "Tokens unaccounted for",
     "Downloads done",
+    "Permits lost",
     "Bytes lost to aborts",
     "Switches",
     "Bytes through Toxiproxy",
