@@ -86,6 +86,12 @@ impl Downloads {
         }
     }
 
+    /// These downloads behind another limiter: one that does elsewhere what the policy does here.
+    #[must_use]
+    pub fn behind(self, limiter: Box<dyn Limiter>) -> Self {
+        Self { limiter, ..self }
+    }
+
     /// When it wants to be let go on.
     pub fn next_wake(&self) -> Option<Time> {
         Time::earliest([self.limiter.next_wake(), self.timers.next()])

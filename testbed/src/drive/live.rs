@@ -6,6 +6,8 @@
 
 mod arm;
 mod backend;
+mod leaky_bucket;
+mod outside;
 mod probe;
 mod transfers;
 
@@ -19,6 +21,7 @@ use arm::LiveArm;
 use backend::Backends;
 use faults::Engine;
 use faults::engine::EmbeddedHost;
+use outside::Bell;
 use probe::Probe;
 use std::collections::BTreeMap;
 use std::io;
@@ -29,6 +32,7 @@ use testbed_clock::{LiveClock, Timer, set_fine_timer_slack};
 use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::event::Network;
 use testbed_core::hold::Feed;
+use testbed_core::limit::{Limiter, LimiterConfig};
 use testbed_core::request::{Answer, Arm, Attempt, Outcome, Ticket};
 use testbed_core::rng::Streams;
 use testbed_core::service::{BackendState, Counts};
@@ -84,6 +88,8 @@ enum What {
     Answer(Attempt, Answer),
     /// A transfer came on or broke.
     Transfer(TransferId, Progress),
+    /// A limiter elsewhere has granted, and knows to whom.
+    Granted,
 }
 
 impl Live {
@@ -103,8 +109,7 @@ impl Live {
         set_fine_timer_slack();
         let clock = LiveClock::start();
         let timer = Timer::start(clock);
-        let runtime = Builder::new_multi_thread().enable_io().thread_name("windtunnel-io").build();
-        let runtime = runtime.map_err(failed("cannot start tokio"))?;
+        let runtime = runtime(arms).map_err(failed("cannot start tokio"))?;
         let host = EmbeddedHost { runtime: runtime.handle().clone(), timer, streams: *streams };
         let mut backends = Backends::open(backend, arms, &host)?;
         let mut started = Vec::new();
@@ -170,6 +175,7 @@ impl Live {
                 self.transfers.comes_on(arm, id, progress)?;
                 Step::Transfer { arm, id, progress }
             }
+            What::Granted => Step::Reached,
         };
         self.refresh();
         self.answers_first = false;
@@ -193,6 +199,12 @@ impl World for Live {
 
     fn halted(&self) -> bool {
         self.interrupt.signal() == Some(Signal::Halt)
+    }
+
+    fn limiter(&mut self, arm: Arm, policy: &LimiterConfig) -> Option<Box<dyn Limiter>> {
+        let runtime = self.runtime.as_ref()?.handle().clone();
+        let (clock, origin, back) = (self.clock, self.origin, self.send_back.clone());
+        leaky_bucket::limiter(policy, runtime, Bell { clock, origin, arm, back })
     }
 
     fn send(&mut self, arm: Arm, ticket: Ticket) {
@@ -327,6 +339,17 @@ impl Drop for Live {
     fn drop(&mut self) {
         drop(self.close());
     }
+}
+
+/// Tokio with the sockets that everything takes, and with timers of its own if a crate sleeps on them.
+fn runtime(arms: &[ArmPlan]) -> io::Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.enable_io().thread_name("windtunnel-io");
+    let mut policies = arms.iter().filter_map(ArmPlan::downloads).map(|plan| &plan.limiter);
+    if policies.any(|policy| leaky_bucket::settings(policy).is_some()) {
+        builder.enable_time();
+    }
+    builder.build()
 }
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> WorldError {

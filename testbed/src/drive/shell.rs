@@ -59,11 +59,11 @@ pub struct Shell<'a, W, O> {
 
 impl<'a, W: World, O: Observer> Shell<'a, W, O> {
     /// A run at its beginning.
-    pub fn new(plan: &'a Plan, world: W, observer: O) -> Self {
+    pub fn new(plan: &'a Plan, mut world: W, observer: O) -> Self {
         let streams = Streams::new(plan.seed);
         let arms = (0u16..).map(Arm).zip(&plan.arms);
         Self {
-            arms: arms.map(|(arm, plan)| ArmState::new(arm, plan, &streams)).collect(),
+            arms: arms.map(|(arm, plan)| ArmState::new(arm, plan, &streams, &mut world)).collect(),
             timeline: Timeline::new(plan),
             faults_on: BTreeSet::new(),
             next_tick: Time::ZERO.after(plan.sample_every),
@@ -273,11 +273,15 @@ impl<'a, W: World, O: Observer> Shell<'a, W, O> {
 }
 
 impl ArmState {
-    fn new(arm: Arm, plan: &ArmPlan, streams: &Streams) -> Self {
+    fn new<W: World>(arm: Arm, plan: &ArmPlan, streams: &Streams, world: &mut W) -> Self {
         let work = match &plan.work {
             plan::Work::Calls(calls) => Work::Calls(Box::new(Calls::new(arm, calls, streams))),
             plan::Work::Downloads(plan) => {
-                let downloads = Downloads::new(arm, &plan.load, &plan.limiter, streams);
+                let own = Downloads::new(arm, &plan.load, &plan.limiter, streams);
+                let downloads = match world.limiter(arm, &plan.limiter) {
+                    Some(limiter) => own.behind(limiter),
+                    None => own,
+                };
                 Work::Downloads(Box::new(downloads))
             }
         };

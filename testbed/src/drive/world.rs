@@ -6,6 +6,7 @@ use faults::engine::ProxyState;
 use testbed_core::download::{Command, Progress, TransferId};
 use testbed_core::event::Network;
 use testbed_core::hold::{Feed, Hold};
+use testbed_core::limit::{Limiter, LimiterConfig};
 use testbed_core::request::{Answer, Arm, Attempt, Ticket};
 use testbed_core::service::{BackendState, Counts, Rule, SlowStart};
 use testbed_core::time::{Nanos, Time};
@@ -49,7 +50,7 @@ pub enum Step {
         /// What became of it.
         progress: Progress,
     },
-    /// Nothing came back before the instant asked for.
+    /// The instant asked for, or before it somebody who is due: a limiter elsewhere has granted.
     Reached,
     /// Somebody asked for the run to stop.
     Interrupted(Signal),
@@ -167,6 +168,11 @@ pub trait World {
 
     /// Whether the run has asked itself to stop: the next step will say so.
     fn halted(&self) -> bool;
+
+    /// What an arm's downloads have in place of their policy, if this world has it from elsewhere.
+    fn limiter(&mut self, _arm: Arm, _policy: &LimiterConfig) -> Option<Box<dyn Limiter>> {
+        None
+    }
 
     /// Sends an admitted request on its way.
     fn send(&mut self, arm: Arm, ticket: Ticket);

@@ -79,11 +79,12 @@ const fn key(wait: &Wait) -> (Time, u32) {
     (wait.asked_at, wait.waiter.id)
 }
 
-/// Looks at the bucket for a grant, over the run so far; 0 before the first grant.
-pub(super) fn wakes_per_grant(vitals: &Vitals) -> f64 {
-    let wakes = vitals.get("wakes").unwrap_or(0.0);
+/// Looks at the bucket for a grant, over the run so far; 0 before the first grant, and `None` of a limiter
+/// that does not count them.
+pub(super) fn wakes_per_grant(vitals: &Vitals) -> Option<f64> {
+    let wakes = vitals.get("wakes")?;
     let grants = vitals.get("grants").filter(|grants| *grants > 0.0);
-    grants.map_or(0.0, |grants| wakes / grants)
+    Some(grants.map_or(0.0, |grants| wakes / grants))
 }
 
 #[cfg(test)]

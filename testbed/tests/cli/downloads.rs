@@ -1,10 +1,9 @@
 //! Downloads behind limiters: waits as data, and files that cannot work.
 
 use crate::support::Scratch;
-use crate::support::run_dir::{Row, rows};
+use crate::support::run_dir::{Row, Wait, rows, waits};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 /// A fair queue and a race in which one of eight is always late, for 2 s each.
 const FILE: &str = "\
@@ -21,36 +20,6 @@ phases:
   - { name: one, for: 1s }
   - { name: two, for: 1s }
 ";
-
-/// A row of waits.csv.
-struct Wait {
-    t_ns: u64,
-    arm: String,
-    waiter: String,
-    cost: u64,
-    quoted_ns: Option<u64>,
-    wait_ns: u64,
-    outcome: String,
-}
-
-fn waits(run_dir: &Path) -> Vec<Wait> {
-    let text = fs::read_to_string(run_dir.join("waits.csv")).unwrap();
-    let (head, rows) = text.split_once('\n').unwrap();
-    assert_eq!(head, "t_ns,arm,waiter,cost,quoted_ns,wait_ns,outcome");
-    let wait = |row: &str| {
-        let fields: Vec<_> = row.split(',').collect();
-        Wait {
-            t_ns: fields[0].parse().unwrap(),
-            arm: fields[1].to_owned(),
-            waiter: fields[2].to_owned(),
-            cost: fields[3].parse().unwrap(),
-            quoted_ns: fields[4].parse().ok(),
-            wait_ns: fields[5].parse().unwrap(),
-            outcome: fields[6].to_owned(),
-        }
-    };
-    rows.lines().map(wait).collect()
-}
 
 fn run(file: &str, args: &[&str]) -> (i32, Scratch) {
     let scratch = Scratch::new();

@@ -17,6 +17,7 @@
 
 use super::{Controller, Decision, Invalid, Law, UNBOUNDED, wrong};
 use crate::bucket::BucketConfig;
+use crate::limit::leaky_bucket::Live;
 use crate::limit::quantity::ByteRate;
 use crate::limit::{Ask, LevelsConfig, Limiter, LimiterConfig, Policy, Waiter, fifo};
 use crate::request::{Arrival, Sample};
@@ -84,6 +85,10 @@ impl Law for Config {
             message: format!("{}: {}", inner.field, inner.message),
         };
         let mut invalid: Vec<_> = self.limiter.invalid().into_iter().map(within).collect();
+        let is_crate =
+            matches!(&self.limiter, LimiterConfig::LeakyBucket(it) if it.live == Live::Crate);
+        let cure = "the crate is before downloads only; write `live: law`";
+        invalid.extend(wrong(is_crate, "limiter", cure));
         let waits = self.on_excess == OnExcess::Wait;
         let is_bounded =
             matches!(&self.limiter, LimiterConfig::Reservation(it) if it.at_most.is_some());
@@ -177,7 +182,7 @@ impl Controller for RateLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::reservation;
+    use crate::limit::{leaky_bucket, reservation};
     use crate::time::Nanos;
 
     fn at_ms(ms: u64) -> Time {
@@ -228,6 +233,17 @@ mod tests {
         for (on_excess, complaints) in [(OnExcess::Refuse, 0), (OnExcess::Wait, 1)] {
             let config = Config { limiter: limiter.clone(), on_excess };
             assert_eq!(config.invalid().len(), complaints, "{on_excess:?}");
+        }
+    }
+
+    #[test]
+    fn a_crate_is_before_downloads_only() {
+        let levels = LevelsConfig::global(BucketConfig::new(ByteRate::per_second(10).unwrap()));
+        for (live, complaints) in [(Live::Law, 0), (Live::Crate, 1)] {
+            let limiter = leaky_bucket::Config { live, ..leaky_bucket::Config::over(&levels) };
+            let limiter = LimiterConfig::LeakyBucket(limiter);
+            let config = Config { limiter, ..Config::default() };
+            assert_eq!(config.invalid().len(), complaints, "{live:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The law of the crate `leaky-bucket` 1.1 (`src/lib.rs`), which cannot run here itself because it
 //! sleeps on tokio's clock; `tests/limiters_leaky.rs` holds the grants of both against each other,
-//! one by one.
+//! one by one. A live run can have the crate in place of the law ([`Live::Crate`]).
 //!
 //! ```text
 //! a lump:          balance = min(capacity, balance + rate * interval),  each interval
@@ -39,6 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+const NANOS_PER_SEC: u128 = 1_000_000_000;
 
 /// Settings of `leaky_bucket`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,9 +53,35 @@ pub struct Config {
     /// Whether the core has its turn in the line.
     #[serde(default = "yes")]
     pub fair: bool,
-    /// How late the core's timer fires. tokio's: `tick: 1ms`.
+    /// How late the core's timer fires. tokio's: `constant: 1ms`, since the interval begins at a wake, which
+    /// is past a whole millisecond, and a timer fires at the next one.
     #[serde(default)]
     pub lateness: Lateness,
+    /// What a live run has of it. Virtual time has the law.
+    #[serde(default)]
+    pub live: Live,
+}
+
+/// What a live run has of a crate whose law is written down here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Live {
+    /// The law, as in virtual time.
+    #[default]
+    Law,
+    /// The crate itself, on tokio's own timers. A lump is whole bytes, and `lateness` is the machine's.
+    Crate,
+}
+
+impl Config {
+    /// What comes in each interval at the rate of the one bucket, if it is a whole number of bytes and
+    /// above 0: the crate knows no parts.
+    pub fn whole_lump(&self) -> Option<u64> {
+        let rate = self.levels.global.as_ref()?.rate.get();
+        let parts = u128::from(rate) * u128::from(self.interval.get());
+        let whole = parts > 0 && parts.is_multiple_of(NANOS_PER_SEC);
+        u64::try_from(parts / NANOS_PER_SEC).ok().filter(|_| whole)
+    }
 }
 
 const fn interval() -> Nanos {
@@ -71,7 +98,7 @@ impl Policy for Config {
 
     fn over(levels: &LevelsConfig) -> Self {
         let (levels, lateness) = (levels.as_one(), Lateness::default());
-        Self { levels, interval: interval(), fair: true, lateness }
+        Self { levels, interval: interval(), fair: true, lateness, live: Live::Law }
     }
 
     fn levels(&self) -> Option<&LevelsConfig> {
@@ -101,6 +128,11 @@ impl Policy for Config {
         if ns == 0 || !ns.is_multiple_of(NANOS_PER_MILLI) {
             let message = "leaky_bucket counts whole milliseconds; write 1ms or more".to_owned();
             invalid.push(Invalid { field: "interval", message });
+        }
+        if self.live == Live::Crate && self.whole_lump().is_none() {
+            let message = "the crate takes whole bytes, and the rate does not bring them in an interval; \
+                           change the rate or the interval, or write `live: law`";
+            invalid.push(Invalid { field: "live", message: message.to_owned() });
         }
         invalid
     }

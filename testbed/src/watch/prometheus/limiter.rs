@@ -1,5 +1,5 @@
-//! The metrics of one arm's limiter. Its vitals, and whether it has a global bucket, are known only
-//! once they are seen.
+//! The metrics of one arm's limiter. Its vitals, whether it has a global bucket, and whether it counts its
+//! looks, are known only once they are seen.
 
 use super::children::Children;
 use super::conservation::Tokens;
@@ -18,7 +18,7 @@ pub(super) struct LimiterMetrics {
     vitals: Vec<(&'static str, Gauge)>,
     tokens: Option<Gauge>,
     stocks: Option<Joint<Tokens>>,
-    wakes_per_grant: Gauge,
+    wakes_per_grant: Option<Gauge>,
 }
 
 impl LimiterMetrics {
@@ -29,7 +29,7 @@ impl LimiterMetrics {
             vitals: Vec::new(),
             tokens: None,
             stocks: None,
-            wakes_per_grant: children.gauge(&names::WAKES_PER_GRANT, &[arm]),
+            wakes_per_grant: None,
         }
     }
 
@@ -46,7 +46,9 @@ impl LimiterMetrics {
             self.tokens().set(tokens);
         }
         self.stocked(Tokens(*stocks));
-        self.wakes_per_grant.set(wakes_per_grant(vitals));
+        if let Some(ratio) = wakes_per_grant(vitals) {
+            self.wakes_per_grant().set(ratio);
+        }
     }
 
     fn vital(&mut self, vital: &'static str) -> &Gauge {
@@ -68,5 +70,10 @@ impl LimiterMetrics {
     fn tokens(&mut self) -> &Gauge {
         let (children, arm) = (&self.children, &self.arm);
         self.tokens.get_or_insert_with(|| children.gauge(&names::LIMITER_TOKENS, &[arm]))
+    }
+
+    fn wakes_per_grant(&mut self) -> &Gauge {
+        let (children, arm) = (&self.children, &self.arm);
+        self.wakes_per_grant.get_or_insert_with(|| children.gauge(&names::WAKES_PER_GRANT, &[arm]))
     }
 }

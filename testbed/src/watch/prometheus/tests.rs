@@ -349,6 +349,7 @@ fn every_name_is_used_with_its_type_and_help() {
     let mut vitals = Vitals::new();
     vitals.push("gradient", 1.0);
     vitals.push("baseline_rtt", 1.0);
+    vitals.push("wakes", 0.0);
     let stocks = [None, None, Some(Stock::default())];
     let looked = Event::Limiter { arm: PACED, vitals: &vitals, tokens: Some(0.0), stocks: &stocks };
     let registry = Registry::new();

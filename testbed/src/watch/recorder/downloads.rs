@@ -19,6 +19,7 @@ pub(super) struct DownloadsFold {
     tasks: u32,
     /// Bytes granted by each bucket.
     granted_by: BTreeMap<(Level, u32), u64>,
+    /// NaN stands for what nobody counts.
     counted: [f64; Counted::ALL.len()],
     active: u32,
     granted_at_last_tick: f64,
@@ -131,7 +132,7 @@ impl DownloadsFold {
         for vital in vitals {
             sheet.change(now, arm, &format!("{LIMITER}{}", vital.name), vital.value);
         }
-        *self.count(Counted::WakesPerGrant) = wakes_per_grant(vitals);
+        *self.count(Counted::WakesPerGrant) = wakes_per_grant(vitals).unwrap_or(f64::NAN);
     }
 
     /// A sampling instant; the interval began at `begin`.
@@ -170,8 +171,11 @@ impl DownloadsFold {
     /// What has come of everything so far. At the end of a run it is asked once more: the last
     /// grants may be of the very instant of the last sample.
     pub(super) fn settle<W: Write>(&self, now: Time, arm: usize, sheet: &mut Sheet<W>) {
-        for what in Counted::ALL {
-            sheet.change(now, arm, what.info().name, self.counted[what as usize]);
+        let count = |what: Counted| (what, self.counted[what as usize]);
+        for (what, count) in
+            Counted::ALL.map(count).into_iter().filter(|(_, count)| !count.is_nan())
+        {
+            sheet.change(now, arm, what.info().name, count);
         }
         for (id, rounds) in self.progress.without() {
             if let Some(share) = sheet.arm(arm).waiter(id) {

@@ -104,3 +104,22 @@ fn parts_of_a_byte_are_kept_and_a_higher_rate_counts_from_the_next_lump_on() {
     assert_ne!(ask(&mut limiter, ms(550), 0, 10), Ask::Granted);
     assert_eq!(grants(&mut limiter, 1000, false), [(700, 0)], "0.4 B at 600 ms, 10 B at 700 ms");
 }
+
+#[test]
+fn the_crate_takes_whole_bytes_only() {
+    let refused = |rate: u64, interval_ms: u64, live: Live| {
+        let levels = LevelsConfig::global(BucketConfig::new(ByteRate::per_second(rate).unwrap()));
+        let interval = Nanos::from_millis(interval_ms);
+        let config = Config { interval, live, ..Config::over(&levels) };
+        let fields: Vec<_> = config.invalid().iter().map(|invalid| invalid.field).collect();
+        (config.whole_lump(), fields)
+    };
+    for (rate, interval_ms, lump) in
+        [(10, 100, Some(1)), (1_000_000, 100, Some(100_000)), (3, 1000, Some(3)), (3, 100, None)]
+    {
+        let wrong = if lump.is_none() { vec!["live"] } else { vec![] };
+        assert_eq!(refused(rate, interval_ms, Live::Crate), (lump, wrong), "{rate} B/s");
+        assert_eq!(refused(rate, interval_ms, Live::Law), (lump, vec![]), "{rate} B/s");
+    }
+    assert_eq!(refused(1000, 0, Live::Crate), (None, vec!["interval", "live"]));
+}

@@ -171,12 +171,15 @@ fn a_waiter_makes_no_progress_after_twenty_rounds_of_grants_to_others() {
     }
 }
 
+const fn looked(vitals: &Vitals, tokens: Option<f64>) -> Event<'_> {
+    Event::Limiter { arm: PACED, vitals, tokens, stocks: &[None; 3] }
+}
+
 #[test]
 fn a_limiter_shows_its_vitals_and_its_tokens() {
     let mut vitals = Vitals::new();
     vitals.push("wakes", 30.0);
     vitals.push("grants", 12.0);
-    let looked = |vitals, tokens| Event::Limiter { arm: PACED, vitals, tokens, stocks: &[None; 3] };
     let text = after(&[(0, looked(&vitals, Some(5.0))), (100, looked(&vitals, Some(-2.5)))]);
     assert_lines(
         &text,
@@ -187,8 +190,12 @@ fn a_limiter_shows_its_vitals_and_its_tokens() {
         windtunnel_limiter_wakes_per_grant_ratio{arm="paced"} 2.5
         "#,
     );
-    let text = after(&[(0, looked(&Vitals::new(), None))]);
+    let mut vitals = Vitals::new();
+    let text = after(&[(0, looked(&vitals, None))]);
     assert!(!text.contains("windtunnel_limiter_tokens_bytes"), "it has no global bucket");
+    assert!(!text.contains("windtunnel_limiter_wakes_per_grant_ratio"), "it counts no looks");
+    vitals.push("wakes", 0.0);
+    let text = after(&[(0, looked(&vitals, None))]);
     assert_lines(&text, r#"windtunnel_limiter_wakes_per_grant_ratio{arm="paced"} 0"#);
 }
 
