@@ -25,8 +25,9 @@ pub(crate) struct History {
 pub(crate) struct Reader {
     log: Arc<Mutex<Log>>,
     id: u64,
-    /// What it is given before the rest: the run as it was when it came.
-    head: Option<Bytes>,
+    /// What it is given before the rest: the run as it was when it came, and what was kept then. That is its
+    /// own: else what is told next would push out the first of it, and it would be let go as it comes.
+    before: VecDeque<Bytes>,
     over: bool,
 }
 
@@ -90,11 +91,12 @@ impl History {
         if log.readers.len() >= READERS {
             return None;
         }
-        let head = Message::Run(Box::new(log.info.clone())).frame();
-        let (id, next) = (log.next_reader, log.info.forgotten);
+        let mut before = log.kept.clone();
+        before.push_front(Message::Run(Box::new(log.info.clone())).frame().into());
+        let (id, next) = (log.next_reader, log.info.forgotten + log.kept.len() as u64);
         log.next_reader += 1;
         log.readers.insert(id, Place { next, waker: None });
-        Some(Reader { log: Arc::clone(&self.log), id, head: Some(head.into()), over: false })
+        Some(Reader { log: Arc::clone(&self.log), id, before, over: false })
     }
 
     /// How many read at present.
@@ -106,8 +108,8 @@ impl History {
 impl Reader {
     /// The next message as a server-sent event; `None` after the last.
     pub(crate) fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(head) = self.head.take() {
-            return Poll::Ready(Some(head));
+        if let Some(frame) = self.before.pop_front() {
+            return Poll::Ready(Some(frame));
         }
         if self.over {
             return Poll::Ready(None);
@@ -243,6 +245,16 @@ mod tests {
         let history = History::with_room(example(), 1, ServerMetrics::default());
         (0..2).for_each(|number| history.tell(&phase(number)));
         assert_eq!(read(&mut history.reader().unwrap()), "run phase.");
+    }
+
+    #[test]
+    fn a_reader_that_comes_when_all_room_is_taken_misses_nothing_of_what_is_told_next() {
+        let history = history(3);
+        (0..5).for_each(|number| history.tell(&phase(number)));
+        let mut reader = history.reader().unwrap();
+        (5..8).for_each(|number| history.tell(&phase(number)));
+        assert_eq!(read(&mut reader), "run phase phase phase phase phase phase.");
+        assert_eq!(history.info().readers_dropped, 0);
     }
 
     #[test]
