@@ -12,6 +12,7 @@ mod backlog;
 mod body;
 mod capacity;
 mod config;
+mod contention;
 mod http;
 mod released;
 mod slow_start;
@@ -19,6 +20,7 @@ mod slow_start;
 pub use backlog::{By, Discipline, Expired, Fair, Start};
 pub use body::{BodySize, MAX_BODY};
 pub use config::ServiceConfig;
+pub use contention::{Contention, Knee};
 pub use http::{
     Active, Calls, Counts, Drip, End, Harm, HttpFault, Leaving, Manner, NoAnswer, Reject, Request,
     Reset, RetryAfter, Rule, Said, Schedule, SlowHeaders, Truncate, Which, WrongLength,

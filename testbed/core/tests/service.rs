@@ -6,8 +6,8 @@ use testbed_core::hold::{Feed, Hold};
 use testbed_core::quantity::Share;
 use testbed_core::rng::Streams;
 use testbed_core::service::{
-    Calls, Discipline, Expired, HttpFault, Reject, Request, Rule, Service, ServiceConfig,
-    SlowStart, Which,
+    Calls, Contention, Discipline, Expired, HttpFault, Knee, Reject, Request, Rule, Service,
+    ServiceConfig, SlowStart, Which,
 };
 use testbed_core::time::{Nanos, Time};
 use testbed_core::trace::{Rows, Trace};
@@ -57,6 +57,21 @@ fn servers_work_side_by_side_and_the_backlog_is_first_come_first_served() {
     (0..5).for_each(|job| arrive(&mut service, ms(0), job));
     let out = [(10.0, 0, 200), (10.0, 1, 200), (20.0, 2, 200), (20.0, 3, 200), (30.0, 4, 200)];
     assert_eq!(run(&mut service), out);
+}
+
+#[test]
+fn those_at_work_make_each_other_slower_as_they_begin() {
+    let knee = Some(Knee { after: 2, grows: Share::percent(100) });
+    let contention = Contention { linear: Share::percent(10), knee };
+    let service = Distribution::Constant(Nanos::from_millis(10));
+    let config = ServiceConfig { contention, ..ServiceConfig::new(4, service, 100) };
+    assert_eq!(config.contention.best(4), 2);
+    assert!((config.capacity(4) - 2.0 / 0.011).abs() < 1e-9);
+    let mut service = Service::new(&config, &Streams::new(1));
+    // 1.0, 1.1, 1.2 + 1 and 1.3 + 3 times 10 ms, as many begin; then each with the three that still are.
+    (0..6).for_each(|job| arrive(&mut service, ms(0), job));
+    let out = [(10.0, 0), (11.0, 1), (22.0, 2), (43.0, 3), (53.0, 4), (54.0, 5)];
+    assert_eq!(run(&mut service), out.map(|(at, job)| (at, job, 200)));
 }
 
 /// One server that takes 10 ms, and this for those that wait.

@@ -25,9 +25,10 @@ pub(super) struct Demand {
 struct Span {
     begin: Time,
     end: Time,
-    servers: u32,
-    /// Seconds that a server works on a request, on average; infinite if it stands still.
+    /// Seconds that a server works on a request alone, on average; infinite if it stands still.
     service: f64,
+    /// Requests; infinite if they take no time.
+    per_second: f64,
 }
 
 impl Demand {
@@ -72,31 +73,28 @@ const fn changes(action: &Action) -> bool {
 }
 
 fn span(begin: Time, end: Time, arm: &ArmPlan, faults: &[&FaultPlan]) -> Span {
-    let service = arm.backend.service.mean().as_secs_f64();
-    let mut span = Span { begin, end, servers: arm.backend.servers, service };
+    let (mut servers, mut stretch) = (arm.backend.servers, 1.0);
     for fault in faults.iter().filter(|fault| fault.begin <= begin && end <= fault.end) {
         match fault.action {
-            Action::Servers(servers) => span.servers = servers,
-            Action::Hold(Hold::Scale(scale)) => span.service *= scale,
-            Action::Freeze | Action::Down => span.service = f64::INFINITY,
+            Action::Servers(some) => servers = some,
+            Action::Hold(Hold::Scale(scale)) => stretch *= scale,
+            Action::Freeze | Action::Down => stretch = f64::INFINITY,
             _ => {}
         }
     }
-    span
+    let per_second =
+        if stretch.is_finite() { arm.backend.capacity(servers) / stretch } else { 0.0 };
+    let service = arm.backend.service.mean().as_secs_f64() * stretch;
+    Span { begin, end, service, per_second }
 }
 
 impl Span {
-    /// Requests a second; infinite if they take no time.
-    fn per_second(&self) -> f64 {
-        f64::from(self.servers) / self.service
-    }
-
     fn seconds(&self) -> f64 {
         self.end.since(self.begin).as_secs_f64()
     }
 
     fn band(&self) -> Band {
-        let rate = self.per_second();
+        let rate = self.per_second;
         let text = if rate.is_finite() { short_rate(rate) } else { "no limit".to_owned() };
         Band::new(self.begin, self.end, &text)
     }
@@ -135,7 +133,7 @@ fn requests(calls: &Calls, spans: &[Span], length: Nanos) -> f64 {
             let think = closed.think.as_ref().map_or(0.0, |think| think.mean().as_secs_f64());
             let clients = f64::from(closed.clients);
             let answered = |span: &Span| {
-                (clients / (span.service + think)).min(span.per_second()) * span.seconds()
+                (clients / (span.service + think)).min(span.per_second) * span.seconds()
             };
             // The last request of each client need not be answered.
             clients + spans.iter().map(answered).sum::<f64>()

@@ -20,7 +20,11 @@ pub const GOODPUT: &str = "oracle.goodput";
 
 /// The series of the oracle: name, unit and meaning.
 pub const SERIES: [(&str, Unit, &str); 3] = [
-    (CAPACITY, Unit::PerSecond, "the most that the backend can serve: servers / mean service time"),
+    (
+        CAPACITY,
+        Unit::PerSecond,
+        "the most that the backend can serve: servers at work / mean service time",
+    ),
     (
         WINDOW,
         Unit::Requests,
@@ -93,34 +97,36 @@ impl Oracle {
 
 /// A backend between two edges; times in seconds.
 struct Backend {
+    /// As many of its servers at work as do the most.
     servers: f64,
+    /// How long each works on a request then.
     service: f64,
-    /// From arrival to answer, without a queue.
+    /// From arrival to answer without a queue and beside nobody.
     unqueued: f64,
     frozen: bool,
 }
 
 impl Backend {
     fn of<'p>(arm: &ArmPlan, faults: impl Iterator<Item = &'p FaultPlan>) -> Self {
-        let service = arm.backend.service.mean().as_secs_f64();
-        let servers = f64::from(arm.backend.servers);
-        let mut backend = Self { servers, service, unqueued: service, frozen: false };
-        let mut hold = None;
+        let (mut servers, mut hold, mut frozen) = (arm.backend.servers, None, false);
         for fault in faults {
             match fault.action {
-                Action::Servers(servers) => {
-                    backend.servers = backend.servers.min(f64::from(servers));
-                }
-                Action::Freeze => backend.frozen = true,
+                Action::Servers(some) => servers = servers.min(some),
+                Action::Freeze => frozen = true,
                 // Of several, the last in the file holds.
                 Action::Hold(of) => hold = Some(of),
                 _ => {}
             }
         }
+        let at_work = arm.backend.contention.best(servers);
+        let service = arm.backend.service.mean().as_secs_f64();
+        let mut backend = Self { servers: f64::from(at_work), service, unqueued: service, frozen };
         backend.hold(hold);
+        backend.service *= arm.backend.contention.factor(at_work);
         backend
     }
 
+    /// What a hold makes of a backend without contention.
     fn hold(&mut self, hold: Option<Hold>) {
         match hold {
             // Background jobs give way: there are none at capacity.
@@ -155,7 +161,8 @@ impl Backend {
             }
             LoadConfig::Input(_) => f64::INFINITY,
         };
-        let window = if self.frozen { 0.0 } else { self.servers * self.unqueued / self.service };
+        let round_trip = self.unqueued.max(self.service);
+        let window = if self.frozen { 0.0 } else { self.servers * round_trip / self.service };
         State { capacity, window, goodput: capacity.min(offered) }
     }
 }

@@ -65,9 +65,10 @@ impl<J> Service<J> {
         self.warming.iter().map(|warm| warm.name.as_str())
     }
 
-    /// What service that begins at `now` takes times.
+    /// How many times as long a service takes that begins at `now` beside all that are at work.
     pub(super) fn slowdown(&self, now: Time) -> f64 {
         let speeds = self.warming.iter().map(|warm| warm.start.speed(now.since(warm.since)));
-        self.holder.scale() / speeds.fold(1.0, f64::min)
+        let contention = self.config.contention.factor(self.busy);
+        contention * self.holder.scale() / speeds.fold(1.0, f64::min)
     }
 }

@@ -54,7 +54,7 @@ fn explains(fault: &FaultPlan, arm: usize) -> bool {
 
 /// Requests a second that a backend can serve; infinite if service takes no time.
 fn capacity(arm: &ArmPlan) -> f64 {
-    f64::from(arm.backend.servers) / arm.backend.service.mean().as_secs_f64()
+    arm.backend.capacity(arm.backend.servers)
 }
 
 /// From when on more is offered than can be served for `LONG`, and how much a second it is by then.
