@@ -14,6 +14,7 @@ pub mod levels;
 pub mod line;
 pub mod quantity;
 pub mod sleepers;
+pub mod turns;
 pub mod waiting;
 
 pub use crate::control::Invalid;
