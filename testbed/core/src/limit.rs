@@ -140,6 +140,12 @@ pub trait Limiter: Debug + Send {
     /// Its buckets.
     fn levels(&self) -> &Levels;
 
+    /// Tokens for all together in bytes, below 0 in debt; `None` without such a limit, and from a
+    /// library that does not tell. What has come in since somebody last looked may be missing.
+    fn tokens(&self, _now: Time) -> Option<f64> {
+        self.levels().tokens(Level::Global)
+    }
+
     /// Its inner numbers: those of [`VITALS`].
     fn vitals(&self, vitals: &mut Vitals) {
         let counters = self.counters();
