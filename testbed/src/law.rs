@@ -103,6 +103,8 @@ mod tests {
         let input = "# recorded\nrtt_ns,note\n1000,a\n2000,\"b, c\"\n";
         let expected = "# recorded\nrtt_ns,note,limit,window\n1000,a,7,7\n2000,\"b, c\",7,7\n";
         assert_eq!(driven("{fixed: {limit: 7}}", input).unwrap(), expected);
+        let expected = "# recorded\nrtt_ns,note,limit,window\n1000,a,,\n2000,\"b, c\",,\n";
+        assert_eq!(driven("{unlimited: {}}", input).unwrap(), expected, "it has no window");
     }
 
     #[test]

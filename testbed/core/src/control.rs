@@ -20,7 +20,7 @@ pub trait Controller: Debug + Send {
     /// The law's own value: what it computes with, in requests.
     fn window(&self) -> f64;
 
-    /// How many requests it admits, at least 1.
+    /// How many requests it admits, at least 1; [`UNBOUNDED`] of a law that has no window.
     fn limit(&self) -> u64;
 
     /// Whether a request that arrives at `now` is taken in, or turned away unheard. Asked once for each
@@ -90,6 +90,25 @@ pub struct Update {
 }
 
 impl Update {
+    /// The law's value before; `None` of a law that has no window.
+    pub fn old_window(&self) -> Option<f64> {
+        self.has_window().then_some(self.old)
+    }
+
+    /// The law's value after; `None` of a law that has no window.
+    pub fn window(&self) -> Option<f64> {
+        self.has_window().then_some(self.new)
+    }
+
+    /// What it admits after, if it has a window: [`bounded`].
+    pub fn bound(&self) -> Option<u64> {
+        bounded(self.limit)
+    }
+
+    const fn has_window(&self) -> bool {
+        bounded(self.limit).is_some()
+    }
+
     /// `up`, `down` or `hold`.
     pub fn direction(&self) -> &'static str {
         match self.new.total_cmp(&self.old) {
@@ -127,6 +146,12 @@ pub trait Law: Default {
     /// Chance comes from the stream `controller`.
     fn build(&self, streams: &Streams) -> Self::Controller;
 
+    /// Whether it has a window. A law without one admits by other means, and its limit is always
+    /// [`UNBOUNDED`].
+    fn has_window(&self) -> bool {
+        true
+    }
+
     /// The most that the window can be; `None` if it has no bound. That a law does not climb any
     /// further at its ceiling is no stall.
     fn ceiling(&self) -> Option<f64> {
@@ -144,8 +169,13 @@ pub trait Law: Default {
     }
 }
 
-/// A limit that no gate reaches: it counts what is in flight in 32 bits.
+/// The limit of a law that has no window. No gate reaches it: it counts what is in flight in 32 bits.
 pub const UNBOUNDED: u64 = u32::MAX as u64;
+
+/// A limit, unless it is none at all.
+pub const fn bounded(limit: u64) -> Option<u64> {
+    if limit < UNBOUNDED { Some(limit) } else { None }
+}
 
 /// The step of Vegas and its relatives: 1 below 100 requests, 2 below 1000, and so on.
 fn log10(window: f64) -> f64 {
@@ -210,6 +240,11 @@ macro_rules! laws {
             /// The inner numbers that the law shows.
             pub fn vitals(&self) -> Vec<VitalInfo> {
                 match self { $(Self::$Name(config) => config.vitals(),)+ }
+            }
+
+            /// Whether the law has a window.
+            pub fn has_window(&self) -> bool {
+                match self { $(Self::$Name(config) => config.has_window(),)+ }
             }
 
             /// The most that the window can be, if the law has a ceiling.

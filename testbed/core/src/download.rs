@@ -25,7 +25,7 @@ pub use config::{DownloadConfig, Order, Retry};
 pub use transfer::{Change, Command, Progress, Reason, TransferId};
 
 use crate::event::Event;
-use crate::limit::{Ask, Grant, Level, Limiter, LimiterConfig, Waiter};
+use crate::limit::{Ask, Grant, Limiter, LimiterConfig, Waiter};
 use crate::observe::Observer;
 use crate::request::Arm;
 use crate::rng::Streams;
@@ -145,8 +145,7 @@ impl Downloads {
     pub fn look<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.vitals.clear();
         self.limiter.vitals(&mut self.vitals);
-        let levels = self.limiter.levels();
-        let (tokens, stocks) = (levels.tokens(Level::Global), levels.stocks());
+        let (tokens, stocks) = (self.limiter.tokens(now), self.limiter.levels().stocks());
         let (arm, vitals) = (self.arm, &self.vitals);
         let state = Event::Limiter { arm, vitals, tokens, stocks: &stocks };
         observer.on_event(now, &state);

@@ -146,7 +146,8 @@ pub enum Event<'a> {
         arm: Arm,
         /// Its inner numbers.
         vitals: &'a Vitals,
-        /// Tokens of the global level in bytes, negative in debt; `None` without such a limit.
+        /// Tokens for all together in bytes, negative in debt:
+        /// [`Limiter::tokens`](crate::limit::Limiter::tokens).
         tokens: Option<f64>,
         /// Where the tokens of each level came from and went, in the order of
         /// [`Level::ALL`](crate::limit::Level::ALL); `None` where a level has no limit.

@@ -14,6 +14,7 @@ pub mod levels;
 pub mod line;
 pub mod quantity;
 pub mod sleepers;
+pub mod turns;
 pub mod waiting;
 
 pub use crate::control::Invalid;
@@ -139,6 +140,12 @@ pub trait Limiter: Debug + Send {
     /// Its buckets.
     fn levels(&self) -> &Levels;
 
+    /// Tokens for all together in bytes, below 0 in debt; `None` without such a limit, and from a
+    /// library that does not tell. What has come in since somebody last looked may be missing.
+    fn tokens(&self, _now: Time) -> Option<f64> {
+        self.levels().tokens(Level::Global)
+    }
+
     /// Its inner numbers: those of [`VITALS`].
     fn vitals(&self, vitals: &mut Vitals) {
         let counters = self.counters();
@@ -186,6 +193,12 @@ pub trait Policy: Sized {
     /// a cost hangs.
     fn hangs(&self, cost: u64) -> Option<Level> {
         self.levels().and_then(|levels| levels.too_small_for(cost))
+    }
+
+    /// The most bytes that come in at once. A bucket that was full until shortly before has all of them
+    /// and not only what came in since, so its waiters are ahead of a steady one's by so much.
+    fn lump(&self) -> u64 {
+        0
     }
 
     /// Whether those who wait race for the tokens: who asks again in time can go before them for ever.
@@ -251,6 +264,11 @@ macro_rules! policies {
             /// The level that a cost of this many bytes can never pass, if there is one.
             pub fn hangs(&self, cost: u64) -> Option<Level> {
                 match self { $(Self::$Name(config) => config.hangs(cost),)+ }
+            }
+
+            /// The most bytes that come in at once.
+            pub fn lump(&self) -> u64 {
+                match self { $(Self::$Name(config) => config.lump(),)+ }
             }
 
             /// Whether those who wait race for the tokens.

@@ -46,7 +46,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// Why a request is turned away that had a place in the queue.
+    /// Why a request is turned away that had a place in the queue, and so had waited.
     pub const QUEUED: [Self; 2] = [Self::Codel, Self::MaxWait];
 
     /// The reason's name in series and metrics.
@@ -57,11 +57,6 @@ impl Rejection {
             Self::Codel => "codel",
             Self::MaxWait => "max_wait",
         }
-    }
-
-    /// Whether the request had a place in the queue, and so had waited.
-    pub const fn is_queued(self) -> bool {
-        matches!(self, Self::Codel | Self::MaxWait)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One suite over every registered law, without naming one.
 
 use std::collections::BTreeSet;
-use testbed_core::control::{Controller, ControllerConfig, Decision};
+use testbed_core::control::{Controller, ControllerConfig, Decision, bounded};
 use testbed_core::request::{Arrival, Outcome, Sample};
 use testbed_core::rng::Streams;
 use testbed_core::time::{Nanos, Time};
@@ -50,6 +50,8 @@ fn assert_sound(config: &ControllerConfig, law: &dyn Controller) {
     let name = config.name();
     assert!(law.limit() >= 1, "{name}: nothing may go");
     assert!(law.window().is_finite() && law.window() >= 0.0, "{name}: {}", law.window());
+    let has_window = bounded(law.limit()).is_some();
+    assert_eq!(has_window, config.has_window(), "{name}: a law has a window or has none");
     let ceiling = config.ceiling().unwrap_or(f64::INFINITY);
     assert!(law.window() <= ceiling, "{name}: {} is above its ceiling", law.window());
     let known: BTreeSet<_> = config.vitals().iter().map(|vital| vital.name).collect();

@@ -10,7 +10,7 @@ use testbed_core::time::{Nanos, Time};
 const NEEDED: &str = "Needed: rtt_ns. Optional: op (sample or error), start_ns, inflight, dropped";
 
 /// Feeds each row to a fresh controller, and appends its `limit` and `window`. A law with a clock is
-/// woken before a row, once, if that was due by the row's end.
+/// woken before a row, once, if that was due by the row's end. Of a law without a window both are empty.
 pub(super) fn drive(
     law: &ControllerConfig,
     input: impl BufRead,
@@ -24,7 +24,8 @@ pub(super) fn drive(
             let _ = controller.on_wake(clock);
         }
         let _ = controller.on_sample(sample.end, &sample);
-        Ok([controller.limit().to_string(), controller.window().to_string()])
+        let cells = || [controller.limit().to_string(), controller.window().to_string()];
+        Ok(if law.has_window() { cells() } else { Default::default() })
     })
 }
 

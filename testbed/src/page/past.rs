@@ -99,14 +99,14 @@ fn values(state: &ArmSnapshot) -> Vec<(&'static str, f64)> {
             ..
         } => {
             let always = [
-                (WINDOW, window),
                 (named(Sampled::InFlight), f64::from(in_flight)),
                 (named(Sampled::Waiting), f64::from(waiting)),
                 (named(Sampled::Goodput), goodput_per_s),
             ];
-            let gradient = gradient.map(|gradient| (GRADIENT, gradient));
-            let latency = latency_s.map(|latency_s| (PerRequest::Latency.info().name, latency_s));
-            always.into_iter().chain(gradient).chain(latency).collect()
+            let latency = PerRequest::Latency.info().name;
+            let known = [(WINDOW, window), (GRADIENT, gradient), (latency, latency_s)];
+            let known = known.into_iter().filter_map(|(series, value)| Some((series, value?)));
+            always.into_iter().chain(known).collect()
         }
         ArmSnapshot::Downloads { waiting, oldest_ns, mib_per_s, granted_bytes, .. } => vec![
             (Counted::Granted.info().name, granted_bytes as f64),

@@ -71,8 +71,9 @@ enum What {
 #[derive(Deserialize)]
 struct Update {
     arm: String,
-    new: f64,
-    limit: u64,
+    // Null of a law that has no window.
+    new: Option<f64>,
+    limit: Option<u64>,
     direction: String,
     reason: String,
     // What is no number is written as null.
@@ -127,8 +128,10 @@ impl<'a> Fold<'a> {
     /// What is there of an arm from the start.
     fn begin(&mut self, arm: &ArmPlan) {
         self.regime(Time::ZERO, &arm.name, Regime::default().name());
-        if arm.calls().is_some() {
-            self.from.points.histogram(&names::UPDATE_WINDOW, &[&arm.name], &self.deadlines);
+        if let Some(calls) = arm.calls() {
+            if calls.controller.has_window() {
+                self.from.points.histogram(&names::UPDATE_WINDOW, &[&arm.name], &self.deadlines);
+            }
         } else {
             for how in ["done", "failed", Reason::LowSpeed.name(), Reason::Broken.name()] {
                 self.count(&names::TRANSFER_ENDS, &[&arm.name, how], 0.0);
@@ -196,9 +199,11 @@ impl<'a> Fold<'a> {
     fn update(&mut self, at: Time, update: &Update) {
         let arm = update.arm.as_str();
         let at = self.free_millisecond(at, arm);
-        self.every(at, &names::WINDOW, &[arm], update.new);
-        self.every(at, &names::LIMIT, &[arm], update.limit as f64);
-        self.observe(&names::UPDATE_WINDOW, arm, update.new);
+        if let (Some(window), Some(limit)) = (update.new, update.limit) {
+            self.every(at, &names::WINDOW, &[arm], window);
+            self.every(at, &names::LIMIT, &[arm], limit as f64);
+            self.observe(&names::UPDATE_WINDOW, arm, window);
+        }
         for (name, value) in &update.vitals {
             let Some(value) = *value else { continue };
             self.every(at, &names::VITAL, &[arm, name], value);

@@ -185,7 +185,8 @@ impl RunInfo {
                 Kind::Calls => ArmKind::Calls,
                 Kind::Downloads => ArmKind::Downloads,
             },
-            // No view shows it.
+            // No view shows these.
+            has_window: true,
             ceiling: None,
         };
         self.arms.iter().map(label).collect()

@@ -26,6 +26,7 @@ pub(crate) use named::MAX_NAMED;
 use phases::PhaseMetrics;
 use prometheus::{Gauge, Histogram, IntCounter, Registry, TextEncoder};
 use regimes::RegimeMetrics;
+use testbed_core::control::ControllerConfig;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
 use testbed_core::request::Arm;
@@ -59,6 +60,8 @@ pub struct ArmLabel {
     pub name: String,
     /// What it does, and with it which numbers it has.
     pub kind: ArmKind,
+    /// Whether it has a law with a window.
+    pub has_window: bool,
     /// The most that its law's window can be, in requests, if it has a law with a ceiling.
     pub ceiling: Option<f64>,
 }
@@ -78,8 +81,10 @@ impl From<&ArmPlan> for ArmLabel {
             Work::Calls(_) => ArmKind::Calls,
             Work::Downloads(_) => ArmKind::Downloads,
         };
-        let ceiling = plan.calls().and_then(|calls| calls.controller.ceiling());
-        Self { name: plan.name.clone(), kind, ceiling }
+        let law = plan.calls().map(|calls| &calls.controller);
+        let has_window = law.is_some_and(ControllerConfig::has_window);
+        let ceiling = law.and_then(ControllerConfig::ceiling);
+        Self { name: plan.name.clone(), kind, has_window, ceiling }
     }
 }
 

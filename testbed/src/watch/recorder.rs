@@ -77,8 +77,10 @@ impl<W: Write> Recorder<W> {
 
     fn update(&mut self, now: Time, arm: Arm, update: &Update, vitals: &Vitals) {
         let arm = arm.index();
-        self.sheet.step(now, arm, WINDOW, update.new);
-        self.sheet.step(now, arm, LIMIT, update.limit as f64);
+        if let (Some(window), Some(limit)) = (update.window(), update.bound()) {
+            self.sheet.step(now, arm, WINDOW, window);
+            self.sheet.step(now, arm, LIMIT, limit as f64);
+        }
         for vital in vitals {
             let name = self.vital_name(vital.name);
             self.sheet.step(now, arm, &name, vital.value);

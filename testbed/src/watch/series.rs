@@ -366,6 +366,12 @@ fn fixed(work: &Work) -> Vec<SeriesInfo> {
     [of_all(), own].concat()
 }
 
+/// Whether `name` is a series of the window, and the law has none. Then there are no values.
+pub fn lacks_window(name: &str, work: &Work) -> bool {
+    let has_none = matches!(work, Work::Calls(calls) if !calls.controller.has_window());
+    has_none && [WINDOW, LIMIT].contains(&name)
+}
+
 /// The series called `name`, for an arm that does this work. `None` if such an arm has none.
 pub fn find(name: &str, work: &Work) -> Option<(Unit, Kind)> {
     let of = |series: &SeriesInfo| (series.unit, series.kind);

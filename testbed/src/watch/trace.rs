@@ -33,6 +33,7 @@ use run_spans::RunSpans;
 use std::time::UNIX_EPOCH;
 use testbed_core::event::Event;
 use testbed_core::observe::Observer;
+use testbed_core::queue::Rejection;
 use testbed_core::request::{Arm, Arrival};
 use testbed_core::time::{Nanos, Time};
 use wait::{Asks, OverWait};
@@ -194,7 +195,7 @@ impl Observer for Tracer {
             Event::Arrived { arm, ref arrival, .. } => {
                 self.arms[arm.index()].chooser.arrived(arrival.attempt());
             }
-            Event::Rejected { arm, arrival, why } if why.is_queued() => {
+            Event::Rejected { arm, arrival, why } if Rejection::QUEUED.contains(&why) => {
                 let (how, waited) = (How::Dropped, now.since(arrival.planned));
                 self.over(Over { arm, arrival, how, waited, call: None });
             }

@@ -1,6 +1,7 @@
 //! `windtunnel report`, and the report at the end of a run.
 
 use super::support::Scratch;
+use super::support::run_dir::events;
 use std::fs;
 
 const CALM: &str = "
@@ -65,6 +66,26 @@ fn a_report_has_the_regimes_with_their_spans() {
     let integer: Vec<_> = of("integer").collect();
     assert_eq!(integer, [("collapse".to_owned(), 3.6, 5.0), ("stall".to_owned(), 5.1, 30.0)]);
     assert_eq!(of("double").collect::<Vec<_>>(), [("collapse".to_owned(), 3.6, 5.0)]);
+}
+
+#[test]
+fn a_law_without_a_window_leaves_none_behind() {
+    let scratch = Scratch::new();
+    let open = CALM.replace("fixed: { limit: 1 }", "unlimited: {}");
+    let open = open.replace("controller.window", "admission.in_flight");
+    scratch.file("open.yaml", &open);
+    let finished = scratch.run(&["run", "open.yaml", "--mode", "virtual"]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let read = |name: &str| fs::read_to_string(scratch.run_dir().join(name)).unwrap();
+    assert!(!read("series.csv").contains("controller."));
+    let shown = data(&read("report.html"));
+    assert!(
+        shown["series"].as_array().unwrap().iter().all(|it| it["series"] != "controller.window")
+    );
+    let updates = events(&scratch.run_dir()).into_iter().filter(|event| event["event"] == "update");
+    let updates: Vec<_> = updates.collect();
+    assert_eq!(updates.len(), 1);
+    assert!(["old", "new", "limit"].iter().all(|field| updates[0][*field].is_null()));
 }
 
 #[test]

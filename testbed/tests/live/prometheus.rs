@@ -166,7 +166,8 @@ fn as_an_old_one(to: SocketAddr) -> SocketAddr {
 
 /// Metrics without a run, to which one wait with a trace is known.
 fn with_an_exemplar() -> MetricsServer {
-    let arm = ArmLabel { name: "one".into(), kind: ArmKind::Calls, ceiling: None };
+    let arm =
+        ArmLabel { name: "one".into(), kind: ArmKind::Calls, has_window: true, ceiling: None };
     let mut metrics = Prometheus::new(&RunLabels {
         experiment: "traced".into(),
         mode: "virtual".into(),

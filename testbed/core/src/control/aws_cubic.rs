@@ -85,8 +85,8 @@ impl Law for Config {
         }
     }
 
-    fn ceiling(&self) -> Option<f64> {
-        Some(UNBOUNDED as f64)
+    fn has_window(&self) -> bool {
+        false
     }
 
     fn invalid(&self) -> Vec<Invalid> {

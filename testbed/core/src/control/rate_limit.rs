@@ -75,8 +75,8 @@ impl Law for Config {
         RateLimit { limiter, on_excess, next: Next::HasNotAsked }
     }
 
-    fn ceiling(&self) -> Option<f64> {
-        Some(UNBOUNDED as f64)
+    fn has_window(&self) -> bool {
+        false
     }
 
     fn invalid(&self) -> Vec<Invalid> {

@@ -23,8 +23,8 @@ impl Law for Config {
         Unlimited
     }
 
-    fn ceiling(&self) -> Option<f64> {
-        Some(UNBOUNDED as f64)
+    fn has_window(&self) -> bool {
+        false
     }
 }
 

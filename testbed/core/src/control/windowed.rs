@@ -79,6 +79,10 @@ impl Law for Config {
         }
     }
 
+    fn has_window(&self) -> bool {
+        self.law.has_window()
+    }
+
     fn ceiling(&self) -> Option<f64> {
         self.law.ceiling()
     }

@@ -17,10 +17,9 @@
 //! 0.18 % more than the rate, and 6 % more at 64 MiB/s (14 instead of 14.9). The crate cannot change
 //! a rate: another rate is another limiter, full again, whom sleepers find when they wake.
 
-use super::lateness::Lateness;
 use super::levels::Levels;
 use super::quantity::ByteRate;
-use super::sleepers::{Look, Sleepers, Ties};
+use super::sleepers::{Look, RaceConfig, Sleepers};
 use super::{
     Ask, Counters, Grant, Guarantees, Invalid, Level, LevelsConfig, Limiter, Policy, Waiter,
 };
@@ -46,12 +45,9 @@ const MAX_RATE: u64 = 1_000_000_000;
 pub struct Config {
     /// The limit: `global` and no other. At most 1 GB/s and 4 GiB.
     pub levels: LevelsConfig,
-    /// Who goes first of those who wake at the same instant.
-    #[serde(default)]
-    pub ties: Ties,
-    /// How late timers fire. `jitter` is the crate's `until_n_ready_with_jitter`.
-    #[serde(default)]
-    pub lateness: Lateness,
+    /// What decides the race of those who wait.
+    #[serde(flatten)]
+    pub race: RaceConfig,
 }
 
 impl Policy for Config {
@@ -60,8 +56,7 @@ impl Policy for Config {
         "the crate governor (GCRA): a refusal reserves nothing, every waiter looks again";
 
     fn over(levels: &LevelsConfig) -> Self {
-        let levels = levels.as_one();
-        Self { levels, ties: Ties::default(), lateness: Lateness::default() }
+        Self { levels: levels.as_one(), race: RaceConfig::default() }
     }
 
     fn levels(&self) -> Option<&LevelsConfig> {
@@ -69,7 +64,7 @@ impl Policy for Config {
     }
 
     fn build(&self, streams: &Streams) -> Governor {
-        let sleepers = Sleepers::new(self.ties, &self.lateness, streams);
+        let sleepers = Sleepers::new(&self.race, streams);
         let cells = self.levels.global.as_ref().map(Cells::new);
         Governor { sleepers, cells, levels: Levels::default() }
     }
@@ -89,7 +84,7 @@ impl Policy for Config {
 
     fn invalid(&self) -> Vec<Invalid> {
         let mut invalid = self.levels.invalid_as_one("governor");
-        invalid.extend(self.lateness.invalid());
+        invalid.extend(self.race.lateness.invalid());
         if let Some(bucket) = &self.levels.global {
             invalid.extend(beyond_the_crate(bucket));
         }

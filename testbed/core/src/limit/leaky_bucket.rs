@@ -77,10 +77,15 @@ impl Config {
     /// What comes in each interval at the rate of the one bucket, if it is a whole number of bytes and
     /// above 0: the crate knows no parts.
     pub fn whole_lump(&self) -> Option<u64> {
-        let rate = self.levels.global.as_ref()?.rate.get();
-        let parts = u128::from(rate) * u128::from(self.interval.get());
+        let parts = self.lump_parts();
         let whole = parts > 0 && parts.is_multiple_of(NANOS_PER_SEC);
         u64::try_from(parts / NANOS_PER_SEC).ok().filter(|_| whole)
+    }
+
+    /// What comes in each interval, in parts of a byte, of which there are [`NANOS_PER_SEC`].
+    fn lump_parts(&self) -> u128 {
+        let rate = self.levels.global.as_ref().map_or(0, |bucket| bucket.rate.get());
+        u128::from(rate) * u128::from(self.interval.get())
     }
 }
 
@@ -111,6 +116,10 @@ impl Policy for Config {
 
     fn guarantees(&self) -> Guarantees {
         Guarantees { quotes: false, order: false, rate: true }
+    }
+
+    fn lump(&self) -> u64 {
+        u64::try_from(self.lump_parts().div_ceil(NANOS_PER_SEC)).unwrap_or(u64::MAX)
     }
 
     fn is_race(&self) -> bool {

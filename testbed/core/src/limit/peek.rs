@@ -14,12 +14,9 @@
 //!
 //! A cost beyond a capacity sleeps for ever. (The original would spin, and grant as little.)
 
-pub use super::sleepers::Ties;
-
-use super::lateness::Lateness;
 use super::levels::Levels;
 use super::quantity::ByteRate;
-use super::sleepers::Sleepers;
+use super::sleepers::{RaceConfig, Sleepers};
 use super::{
     Ask, Counters, Grant, Guarantees, Invalid, Level, LevelsConfig, Limiter, Policy, Waiter,
 };
@@ -34,12 +31,9 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The limits.
     pub levels: LevelsConfig,
-    /// Who goes first of those who wake at the same instant.
-    #[serde(default)]
-    pub ties: Ties,
-    /// How late timers fire.
-    #[serde(default)]
-    pub lateness: Lateness,
+    /// What decides the race of those who wait.
+    #[serde(flatten)]
+    pub race: RaceConfig,
 }
 
 impl Policy for Config {
@@ -47,7 +41,7 @@ impl Policy for Config {
     const ABOUT: &'static str = "every waiter retries by itself: peek, then commit all or nothing";
 
     fn over(levels: &LevelsConfig) -> Self {
-        Self { levels: levels.clone(), ties: Ties::default(), lateness: Lateness::default() }
+        Self { levels: levels.clone(), race: RaceConfig::default() }
     }
 
     fn levels(&self) -> Option<&LevelsConfig> {
@@ -55,7 +49,7 @@ impl Policy for Config {
     }
 
     fn build(&self, streams: &Streams) -> Peek {
-        let sleepers = Sleepers::new(self.ties, &self.lateness, streams);
+        let sleepers = Sleepers::new(&self.race, streams);
         Peek { sleepers, levels: Levels::new(&self.levels, streams) }
     }
 
@@ -68,7 +62,7 @@ impl Policy for Config {
     }
 
     fn invalid(&self) -> Vec<Invalid> {
-        self.lateness.invalid()
+        self.race.lateness.invalid()
     }
 }
 

@@ -29,6 +29,16 @@ pub enum Ties {
     UnstableHeap,
 }
 
+/// What decides a race of those who sleep: who looks first.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RaceConfig {
+    /// Who goes first of those who wake at the same instant.
+    pub ties: Ties,
+    /// How late timers fire. `jitter` does what the crate governor's `until_n_ready_with_jitter` does.
+    pub lateness: Lateness,
+}
+
 /// What a look finds: the tokens, which are taken then, or the instant of the next look; `None` if
 /// that never comes.
 pub type Look = Result<(), Option<Time>>;
@@ -36,8 +46,7 @@ pub type Look = Result<(), Option<Time>>;
 /// Everybody who sleeps.
 #[derive(Debug)]
 pub struct Sleepers {
-    ties: Ties,
-    lateness: Lateness,
+    race: RaceConfig,
     rng: Rng,
     /// With each wait, the number of its timer.
     waiting: Waiting<u64>,
@@ -79,10 +88,9 @@ impl Eq for Timer {}
 
 impl Sleepers {
     /// Nobody sleeps yet. Chance comes from the stream `limiter`.
-    pub fn new(ties: Ties, lateness: &Lateness, streams: &Streams) -> Self {
+    pub fn new(race: &RaceConfig, streams: &Streams) -> Self {
         Self {
-            ties,
-            lateness: lateness.clone(),
+            race: race.clone(),
             rng: streams.stream("limiter"),
             waiting: Waiting::default(),
             timers: BinaryHeap::new(),
@@ -163,7 +171,7 @@ impl Sleepers {
         self.timers_set += 1;
         let number = self.timers_set;
         if let Some(at) = at {
-            let at = self.lateness.fires_at(at, waiter, &mut self.rng);
+            let at = self.race.lateness.fires_at(at, waiter, &mut self.rng);
             let rank = self.rank(number, waiter.id);
             self.timers.push(Timer { at, rank, number, id: waiter.id });
         }
@@ -171,7 +179,7 @@ impl Sleepers {
     }
 
     fn rank(&mut self, number: u64, id: u32) -> u64 {
-        match self.ties {
+        match self.race.ties {
             Ties::Stable => number,
             Ties::ById => u64::from(id),
             Ties::Lifo => u64::MAX - number,

@@ -8,6 +8,7 @@ use crate::random::{Case, case, plain_load};
 use crate::world::World;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use testbed_core::bucket::BucketConfig;
 use testbed_core::download::DownloadConfig;
 use testbed_core::download::chunk::{ByTask, ChunkConfig};
 use testbed_core::limit::quantity::Bytes;
@@ -31,6 +32,18 @@ fn lasts(world: &World, level: Level) -> BTreeMap<u32, (Time, Time)> {
         *last = (last.0.max(ended.at), last.1.max(ended.wait.fifo_at));
     }
     lasts
+}
+
+/// The same limits, with room for so many bytes more in each bucket and none more in it at first.
+fn roomier(levels: &LevelsConfig, bytes: u64) -> LevelsConfig {
+    let [task, queue, global] = Level::ALL.map(|level| {
+        levels.bucket(level).map(|bucket| BucketConfig {
+            capacity: Some(Bytes::new(bucket.capacity() + bytes)),
+            initial: Some(Bytes::new(bucket.initial())),
+            ..bucket.clone()
+        })
+    });
+    LevelsConfig { global, queue, task }
 }
 
 /// Whether somebody who had asked before this wait, of the same bucket, gave up during it.
@@ -88,7 +101,10 @@ proptest! {
         for limiter in policies(&levels).into_iter().filter(keeps) {
             // A policy that has one bucket made it the global one.
             let level = limiter.levels().map_or(level, |levels| one_level(levels).0);
-            let mut world = broken(&case, &limiter);
+            // Where tokens come in lumps, the twin holds one more.
+            let twin = limiter.levels().map(|levels| roomier(levels, limiter.lump()));
+            let twin = twin.map(|levels| LimiterConfig::Fifo(fifo::Config::over(&levels)));
+            let mut world = broken(&case, &twin.unwrap_or_else(|| limiter.clone())).behind(&limiter);
             world.run_to_the_end(secs(1000));
             for (key, (granted, fifo)) in lasts(&world, level) {
                 prop_assert!(fifo <= granted, "{} {:?} {}", limiter.name(), level, key);

@@ -58,6 +58,11 @@ impl World {
         }
     }
 
+    /// This limiter in place of the one that the twin is of.
+    pub(crate) fn behind(self, limiter: &LimiterConfig) -> Self {
+        Self { downloads: self.downloads.behind(limiter.build(&Streams::new(7))), ..self }
+    }
+
     pub(crate) fn delayed(self, delays: Vec<Nanos>) -> Self {
         Self { delays, ..self }
     }

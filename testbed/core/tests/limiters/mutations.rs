@@ -3,12 +3,15 @@
 use crate::race::{CHUNK, KIB, Load, MIB, Patience, RATE, Race, bucket, empty, race};
 use testbed_core::bucket::{BucketConfig, Refill};
 use testbed_core::limit::lateness::Lateness;
-use testbed_core::limit::peek::Ties;
+use testbed_core::limit::sleepers::RaceConfig;
 use testbed_core::limit::{Level, LevelsConfig, LimiterConfig, Policy, fifo, peek, reservation};
 use testbed_core::time::Nanos;
 
 fn peeking(levels: LevelsConfig, lateness: Lateness) -> LimiterConfig {
-    LimiterConfig::Peek(peek::Config { levels, ties: Ties::Stable, lateness })
+    LimiterConfig::Peek(peek::Config {
+        levels,
+        race: RaceConfig { lateness, ..Default::default() },
+    })
 }
 
 #[test]

@@ -2,14 +2,15 @@
 
 use crate::race::{CHUNK, KIB, Load, MIB, RATE, Race, bucket, empty, race};
 use testbed_core::limit::lateness::Lateness;
-use testbed_core::limit::peek::Ties;
+use testbed_core::limit::sleepers::{RaceConfig, Ties};
 use testbed_core::limit::{LevelsConfig, LimiterConfig, peek};
 use testbed_core::time::Nanos;
 
 const WAITERS: usize = 32;
 
 fn peeking(rate: u64, ties: Ties, lateness: Lateness) -> LimiterConfig {
-    LimiterConfig::Peek(peek::Config { levels: empty(rate, rate), ties, lateness })
+    let race = RaceConfig { ties, lateness };
+    LimiterConfig::Peek(peek::Config { levels: empty(rate, rate), race })
 }
 
 fn one_late(length: Nanos) -> Lateness {

@@ -2,6 +2,7 @@
 
 use testbed_core::limit::lateness::Lateness;
 use testbed_core::limit::quantity::{ByteRate, Bytes};
+use testbed_core::limit::sleepers::{RaceConfig, Ties};
 use testbed_core::limit::{
     LevelsConfig, LimiterConfig, Policy, drr, fifo, governor, guava, htb, leaky_bucket, pacer,
     peek, reservation,
@@ -10,12 +11,12 @@ use testbed_core::time::Nanos;
 
 /// Every policy with its defaults, and the settings that change most of what it does.
 pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
-    use peek::Ties::{ById, Lifo, Random, UnstableHeap};
+    use Ties::{ById, Lifo, Random, UnstableHeap};
     let mut all = LimiterConfig::all(levels);
     let jitter = Lateness::Jitter(Nanos::from_millis(4));
     for ties in [ById, Lifo, Random, UnstableHeap] {
-        let lateness = jitter.clone();
-        all.push(LimiterConfig::Peek(peek::Config { levels: levels.clone(), ties, lateness }));
+        let race = RaceConfig { ties, lateness: jitter.clone() };
+        all.push(LimiterConfig::Peek(peek::Config { levels: levels.clone(), race }));
     }
     all.push(LimiterConfig::Fifo(fifo::Config {
         oversize: fifo::Oversize::Instalments,
@@ -25,8 +26,8 @@ pub(crate) fn policies(levels: &LevelsConfig) -> Vec<LimiterConfig> {
     }));
     let ghosts = reservation::Config { refund: false, ..reservation::Config::over(levels) };
     all.push(LimiterConfig::Reservation(ghosts));
-    let lateness = jitter.clone();
-    all.push(LimiterConfig::Governor(governor::Config { lateness, ..Policy::over(levels) }));
+    let race = RaceConfig { lateness: jitter.clone(), ..RaceConfig::default() };
+    all.push(LimiterConfig::Governor(governor::Config { race, ..Policy::over(levels) }));
     let lateness = jitter.clone();
     all.push(LimiterConfig::Guava(guava::Config { lateness, ..Policy::over(levels) }));
     let unfair = leaky_bucket::Config { fair: false, lateness: jitter, ..Policy::over(levels) };

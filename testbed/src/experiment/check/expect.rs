@@ -122,6 +122,7 @@ version: 1
 name: both
 arms:
   law: { controller: { fixed: { limit: 1 } }, load: { closed: { clients: 1 } } }
+  open: { controller: { unlimited: {} }, load: { closed: { clients: 1 } } }
   policy:
     limiter: { fifo: { levels: { global: { rate: 1MiB/s } } } }
     download: { tasks: 1, chunk: { fixed: 16KiB } }
@@ -143,6 +144,10 @@ faults: [{ name: slow, arms: [law], backend: { hold: { scale: 2 } } }]
             ("policy", "time_to(limiter.throughput >= 512KiB/s) <= 1s", None),
             ("policy", "makespan <= 1s", None),
             ("law", "makespan <= 1s", None),
+            ("open", "max(admission.in_flight) == 1", None),
+            ("open", "max(controller.window) <= 2", Some("has no window")),
+            ("open", "always controller.limit < 2", Some("has no window")),
+            ("law", "max(controller.limit) of open <= 2", Some("has no window")),
             ("law", "overtakes == 0", Some("no series `limiter.overtakes`")),
             ("law", "max(limiter.wait) / fifo <= 3", Some("no series `limiter.wait`")),
             ("law", "jain(download.granted by waiter) >= 0.9", Some(waiters)),

@@ -30,8 +30,8 @@ fn measure(
     };
     let phase = phase(file.phase.as_deref(), scene.phases, &at, problems);
     let (expression, arm, phase) = (expression?, arm?, phase?);
-    let asked =
-        Asked::new(scene, &file.of, of).expression(&expression, scene.arms.get(arm)?.as_ref()?);
+    let asked = Asked::new(scene, &file.of, of).of_any_law();
+    let asked = asked.expression(&expression, scene.arms.get(arm)?.as_ref()?);
     let unit = asked.map_err(|problem| problems.push(problem)).ok()?;
     let (name, better) = (name.to_owned(), file.better.into());
     Some(Measured { name, arm, phase, expression, unit, better })

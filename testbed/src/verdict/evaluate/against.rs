@@ -3,7 +3,6 @@
 use super::line::Piece;
 use super::{Evidence, Observed, Scope};
 use crate::watch::store::PhaseSpan;
-use testbed_core::control::UNBOUNDED;
 use testbed_core::time::{Nanos, Time};
 
 /// A stretch of time in which each of two series had one value.
@@ -38,9 +37,9 @@ fn overlaid(left: &[Piece], right: &[Piece]) -> Vec<Pair> {
     pairs
 }
 
-/// `<|x - y| / y>` over the time in which y is above 0 and x is a window at all; `None` if there is no such time.
+/// `<|x - y| / y>` over the time in which y is above 0; `None` if there is no such time.
 pub(super) fn error(pairs: &[Pair]) -> Option<f64> {
-    let counts = |pair: &&Pair| pair.values[1] > 0.0 && pair.values[0] < UNBOUNDED as f64;
+    let counts = |pair: &&Pair| pair.values[1] > 0.0;
     let seconds = |pair: &Pair| pair.end.since(pair.begin).as_secs_f64();
     let share = |Pair { values: [x, y], .. }: &Pair| (x - y).abs() / y;
     let pairs = || pairs.iter().filter(counts);
@@ -102,9 +101,7 @@ mod tests {
         for (series, error) in [
             (line(&[(10, 10.0)]), Some((0.0 * 4.0 + 0.5 * 6.0) / 10.0)),
             (line(&[(2, 15.0), (8, 25.0)]), Some((0.5 * 2.0 + 1.5 * 2.0 + 0.25 * 6.0) / 10.0)),
-            // What has no window has no error, and counts for no time.
-            (line(&[(4, 4_294_967_295.0), (6, 30.0)]), Some(0.5)),
-            (line(&[(10, 4_294_967_295.0)]), None),
+            // What has no window has no error.
             (Vec::new(), None),
         ] {
             assert_eq!(super::error(&overlaid(&series, &target)), error, "{series:?}");

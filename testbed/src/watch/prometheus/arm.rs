@@ -33,7 +33,7 @@ impl ArmMetrics {
     pub(super) fn new(children: &Children, label: &ArmLabel) -> Self {
         let arm = label.name.as_str();
         let work = match label.kind {
-            ArmKind::Calls => WorkMetrics::Calls(Box::new(CallMetrics::new(children, arm))),
+            ArmKind::Calls => WorkMetrics::Calls(Box::new(CallMetrics::new(children, label))),
             ArmKind::Downloads => {
                 WorkMetrics::Downloads(Box::new(DownloadMetrics::new(children, arm)))
             }
@@ -74,9 +74,10 @@ pub(super) struct CallMetrics {
 }
 
 impl CallMetrics {
-    fn new(children: &Children, arm: &str) -> Self {
+    fn new(children: &Children, label: &ArmLabel) -> Self {
+        let arm = label.name.as_str();
         Self {
-            controller: ControllerMetrics::new(children, arm),
+            controller: ControllerMetrics::new(children, label),
             requests: RequestMetrics::new(children, arm),
             queue: QueueMetrics::new(children, arm),
         }

@@ -1,5 +1,6 @@
 //! The metrics of one arm's controller. Its vitals and reasons are known only once they are seen.
 
+use super::ArmLabel;
 use super::children::Children;
 use super::names::{self, Metric};
 use super::updates::UpdateMetrics;
@@ -17,8 +18,8 @@ const OTHER: &str = "other";
 pub(super) struct ControllerMetrics {
     arm: String,
     children: Children,
-    window: Gauge,
-    limit: Gauge,
+    /// Window and limit of a law that has them.
+    window: Option<[Gauge; 2]>,
     /// The gauges that show each vital seen so far.
     vitals: Vec<(&'static str, Vec<Gauge>)>,
     reasons: Vec<&'static str>,
@@ -34,22 +35,25 @@ struct UpdateCount {
 }
 
 impl ControllerMetrics {
-    pub(super) fn new(children: &Children, arm: &str) -> Self {
+    pub(super) fn new(children: &Children, label: &ArmLabel) -> Self {
+        let arm = label.name.as_str();
+        let gauge = |metric: Metric| children.gauge(&metric, &[arm]);
         Self {
             arm: arm.to_owned(),
             children: children.clone(),
-            window: children.gauge(&names::WINDOW, &[arm]),
-            limit: children.gauge(&names::LIMIT, &[arm]),
+            window: label.has_window.then(|| [names::WINDOW, names::LIMIT].map(gauge)),
             vitals: Vec::new(),
             reasons: Vec::new(),
             updates: Vec::new(),
-            each: UpdateMetrics::new(children, arm),
+            each: UpdateMetrics::new(children, label),
         }
     }
 
     pub(super) fn updated(&mut self, update: &Update, vitals: &Vitals) {
-        self.window.set(update.new);
-        self.limit.set(update.limit as f64);
+        if let Some([window, limit]) = &self.window {
+            window.set(update.new);
+            limit.set(update.limit as f64);
+        }
         self.each.updated(update, vitals);
         for vital in vitals {
             self.gauges(vital.name).iter().for_each(|gauge| gauge.set(vital.value));

@@ -1,5 +1,6 @@
 //! Scripted events, and the text that a scrape gets after them.
 
+mod controller;
 mod limiter;
 mod queue;
 mod runs;
@@ -24,12 +25,12 @@ const PACED: Arm = Arm(2);
 const ARRIVAL: Arrival = Arrival::new(0, 0, Time::ZERO);
 
 fn label(name: &str, kind: ArmKind) -> ArmLabel {
-    ArmLabel { name: name.into(), kind, ceiling: None }
+    ArmLabel { name: name.into(), kind, has_window: true, ceiling: None }
 }
 
-fn prometheus() -> Prometheus {
+fn labels() -> RunLabels {
     let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-    Prometheus::new(&RunLabels {
+    RunLabels {
         experiment: "overload".into(),
         mode: "virtual".into(),
         seed: 7,
@@ -41,7 +42,11 @@ fn prometheus() -> Prometheus {
         phases: list(&["healthy", "storm"]),
         faults: list(&["held"]),
         deadlines: vec![Nanos::from_millis(300)],
-    })
+    }
+}
+
+fn prometheus() -> Prometheus {
+    Prometheus::new(&labels())
 }
 
 fn text_after(events: &[Event<'_>]) -> String {
@@ -167,60 +172,6 @@ fn requests_are_counted_where_they_are_decided() {
         windtunnel_rtt_seconds_bucket{arm="double",outcome="timeout",le="+Inf"} 1
         "#,
     );
-}
-
-#[test]
-fn a_controller_shows_its_window_its_reasons_and_all_its_vitals() {
-    let mut vitals = Vitals::new();
-    vitals.push("gradient", 0.7);
-    vitals.push("baseline_rtt", 0.01);
-    vitals.push("observed_rtt", 0.0143);
-    vitals.push("shrinks", 3.0);
-    let text = text_after(&[
-        updated(2.0, 2.0, "start", &Vitals::new()),
-        updated(2.0, 3.5, "gradient", &vitals),
-        updated(3.5, 4.25, "gradient", &vitals),
-    ]);
-    assert_lines(
-        &text,
-        r#"
-        windtunnel_controller_window_requests{arm="double"} 4.25
-        windtunnel_controller_limit_requests{arm="double"} 4
-        windtunnel_controller_gradient_ratio{arm="double"} 0.7
-        windtunnel_controller_rtt_seconds{arm="double",kind="baseline"} 0.01
-        windtunnel_controller_rtt_seconds{arm="double",kind="observed"} 0.0143
-        windtunnel_controller_vital{arm="double",name="gradient"} 0.7
-        windtunnel_controller_vital{arm="double",name="shrinks"} 3
-        windtunnel_controller_updates_total{arm="double",direction="hold",reason="start"} 1
-        windtunnel_controller_updates_total{arm="double",direction="up",reason="gradient"} 2
-        "#,
-    );
-    assert!(!text.contains(r#"gradient_ratio{arm="integer"}"#), "it has none yet");
-}
-
-#[test]
-fn each_update_is_counted_by_the_window_and_the_gradient_that_it_found() {
-    let mut vitals = Vitals::new();
-    vitals.push("gradient", 0.7);
-    let text = text_after(&[
-        updated(2.0, 2.0, "start", &Vitals::new()),
-        updated(2.0, 2.0, "gradient", &vitals),
-        updated(2.0, 3.5, "gradient", &vitals),
-    ]);
-    assert_lines(
-        &text,
-        r#"
-        windtunnel_controller_update_window_requests_bucket{arm="double",le="1.414214"} 0
-        windtunnel_controller_update_window_requests_bucket{arm="double",le="2"} 2
-        windtunnel_controller_update_window_requests_bucket{arm="double",le="4"} 3
-        windtunnel_controller_update_window_requests_sum{arm="double"} 7.5
-        windtunnel_controller_update_window_requests_count{arm="integer"} 0
-        windtunnel_controller_update_gradient_ratio_bucket{arm="double",le="0.65"} 0
-        windtunnel_controller_update_gradient_ratio_bucket{arm="double",le="0.7"} 2
-        windtunnel_controller_update_gradient_ratio_count{arm="double"} 2
-        "#,
-    );
-    assert!(!text.contains(r#"update_gradient_ratio_count{arm="integer"}"#), "it has none yet");
 }
 
 #[test]

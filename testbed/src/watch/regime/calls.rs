@@ -67,8 +67,10 @@ impl CallsWatch {
             },
             Event::Updated { ref update, .. } => {
                 self.counts.updates += 1;
-                self.swings.moved(now, update.new);
-                self.trough.moved(now, update.new);
+                if let Some(window) = update.window() {
+                    self.swings.moved(now, window);
+                    self.trough.moved(now, window);
+                }
             }
             Event::Backend { utilisation, .. } => self.utilisation = utilisation,
             _ => {}

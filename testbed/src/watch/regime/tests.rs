@@ -48,7 +48,7 @@ fn finished(now: Time, outcome: Outcome, in_flight: u32) -> Event<'static> {
 }
 
 fn watch(kind: ArmKind) -> Regimes {
-    Regimes::new(&[ArmLabel { name: "one".into(), kind, ceiling: Some(64.0) }])
+    Regimes::new(&[ArmLabel { name: "one".into(), kind, has_window: true, ceiling: Some(64.0) }])
 }
 
 /// What the arm is in after the second that begins at `from`.

@@ -18,6 +18,7 @@ use opentelemetry::trace::{
 use opentelemetry::{Context, KeyValue, StringValue};
 use opentelemetry_sdk::trace::SdkTracer;
 use std::time::SystemTime;
+use testbed_core::control::bounded;
 use testbed_core::request::{Arrival, Sample, Served};
 use testbed_core::time::{Nanos, Time};
 
@@ -167,7 +168,8 @@ fn attributes(told: &Told<'_>) -> Vec<KeyValue> {
         attributes.push(KeyValue::new("windtunnel.class", class.clone()));
     }
     if let Some(Call { sample, hit, again, .. }) = &told.call {
-        attributes.push(KeyValue::new("windtunnel.limit", number(sample.limit_at_start)));
+        let limit = bounded(sample.limit_at_start);
+        attributes.extend(limit.map(|limit| KeyValue::new("windtunnel.limit", number(limit))));
         let in_flight = i64::from(sample.in_flight_at_start);
         attributes.push(KeyValue::new("windtunnel.in_flight", in_flight));
         // Absent where nobody can tell.

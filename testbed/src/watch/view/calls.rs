@@ -9,8 +9,9 @@ use testbed_core::vitals::Vitals;
 /// Requests and the window that they pass.
 #[derive(Debug)]
 pub(super) struct CallBoard {
-    pub(super) window: f64,
-    pub(super) limit: u64,
+    /// None of a law that has no window, and so the limit.
+    pub(super) window: Option<f64>,
+    pub(super) limit: Option<u64>,
     pub(super) gradient: Option<f64>,
     pub(super) in_flight: u32,
     pub(super) waiting: u32,
@@ -29,8 +30,8 @@ pub(super) struct CallBoard {
 impl CallBoard {
     pub(super) fn new() -> Self {
         Self {
-            window: 0.0,
-            limit: 0,
+            window: Some(0.0),
+            limit: Some(0),
             gradient: None,
             in_flight: 0,
             waiting: 0,
@@ -43,9 +44,15 @@ impl CallBoard {
         }
     }
 
-    /// The gradient in two decimals, or a dash for a law that has none.
-    pub(super) fn gradient_text(&self) -> String {
-        self.gradient.map_or_else(|| "-".to_owned(), |gradient| format!("{gradient:.2}"))
+    /// Window, limit and gradient, each a dash for a law that has none.
+    pub(super) fn law_texts(&self) -> [String; 3] {
+        let decimals = |number: f64| format!("{number:.2}");
+        let of_law = [
+            self.window.map(decimals),
+            self.limit.map(|limit| limit.to_string()),
+            self.gradient.map(decimals),
+        ];
+        of_law.map(|text| text.unwrap_or_else(|| "-".to_owned()))
     }
 
     pub(super) fn arrived(&mut self) {
@@ -76,8 +83,7 @@ impl CallBoard {
     }
 
     pub(super) fn updated(&mut self, update: &Update, vitals: &Vitals) {
-        self.window = update.new;
-        self.limit = update.limit;
+        (self.window, self.limit) = (update.window(), update.bound());
         self.gradient = vitals.get("gradient");
     }
 
@@ -88,13 +94,19 @@ impl CallBoard {
         self.latency_ns.mark(now);
         let ended = self.ended.per_second();
         self.latency_s = (ended > 0.0).then(|| self.latency_ns.per_second() / ended / 1e9);
-        self.windows.push(self.window);
+        self.draw_window();
+    }
+
+    /// Appends the window to the line of windows, if there is one.
+    pub(super) fn draw_window(&mut self) {
+        self.window.into_iter().for_each(|window| self.windows.push(window));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testbed_core::control::UNBOUNDED;
 
     #[test]
     fn an_arm_counts_those_in_flight_and_waiting() {
@@ -113,6 +125,21 @@ mod tests {
         for (index, (step, expected)) in steps.into_iter().enumerate() {
             step(&mut board);
             assert_eq!((board.in_flight, board.waiting), expected, "step {index}");
+        }
+    }
+
+    #[test]
+    fn a_law_without_a_window_has_a_dash_and_no_line() {
+        let none = UNBOUNDED as f64;
+        for (window, limit, texts, drawn) in
+            [(2.5, 2, ["2.50", "2", "-"], "█"), (none, UNBOUNDED, ["-", "-", "-"], "")]
+        {
+            let mut board = CallBoard::new();
+            let update = Update { old: window, new: window, limit, reason: "start" };
+            board.updated(&update, &Vitals::new());
+            board.tick(Time::ZERO);
+            assert_eq!(board.law_texts(), texts);
+            assert_eq!(board.windows.draw().trim_start(), drawn);
         }
     }
 

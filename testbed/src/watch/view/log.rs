@@ -54,13 +54,10 @@ fn arm_text(arm: &ArmBoard) -> String {
 }
 
 fn calls_text(calls: &CallBoard) -> String {
+    let [window, limit, gradient] = calls.law_texts();
     format!(
-        "window {:.2} limit {} gradient {} in flight {} goodput {:.0}/s",
-        calls.window,
-        calls.limit,
-        calls.gradient_text(),
-        calls.in_flight,
-        calls.goodput_per_s,
+        "window {window} limit {limit} gradient {gradient} in flight {} goodput {:.0}/s",
+        calls.in_flight, calls.goodput_per_s,
     )
 }
 
@@ -85,7 +82,12 @@ mod tests {
 
     /// The log of three seconds with a tick every 400 ms.
     fn lines(live: bool) -> Vec<String> {
-        let label = |name: &str, kind| ArmLabel { name: name.into(), kind, ceiling: None };
+        let label = |name: &str, kind| ArmLabel {
+            name: name.into(),
+            kind,
+            has_window: true,
+            ceiling: None,
+        };
         let arms = [
             label("integer", ArmKind::Calls),
             label("double", ArmKind::Calls),

@@ -119,14 +119,10 @@ fn arm_text(arm: &ArmBoard, names: usize) -> String {
 }
 
 fn calls_text(calls: &CallBoard) -> String {
+    let [window, limit, gradient] = calls.law_texts();
     format!(
-        "{:>7.2} {:>5} {:>8} {:>6} {:>7} {:>6.0}",
-        calls.window,
-        calls.limit,
-        calls.gradient_text(),
-        calls.in_flight,
-        calls.waiting,
-        calls.goodput_per_s,
+        "{window:>7} {limit:>5} {gradient:>8} {:>6} {:>7} {:>6.0}",
+        calls.in_flight, calls.waiting, calls.goodput_per_s,
     )
 }
 
@@ -154,7 +150,7 @@ mod tests {
     use testbed_core::wait::{Wait, WaitEnd};
 
     fn label(name: &str, kind: ArmKind) -> ArmLabel {
-        ArmLabel { name: name.into(), kind, ceiling: None }
+        ArmLabel { name: name.into(), kind, has_window: true, ceiling: None }
     }
 
     fn board(total: Nanos) -> Board {

@@ -14,10 +14,10 @@ pub type Snapshot = IndexMap<String, ArmSnapshot>;
 pub enum ArmSnapshot {
     /// Requests behind a controller.
     Calls {
-        /// The window as the law computes it.
-        window: f64,
-        /// Requests that may be in flight.
-        limit: u64,
+        /// The window as the law computes it; none for a law without.
+        window: Option<f64>,
+        /// Requests that may be in flight; none for a law without a window.
+        limit: Option<u64>,
         /// The law's gradient, 0 to 1; none for a law without.
         gradient: Option<f64>,
         /// Requests sent and not ended.
@@ -102,7 +102,7 @@ impl ArmBoard {
                 (calls.window, calls.limit, calls.gradient) = (window, limit, gradient);
                 (calls.in_flight, calls.waiting) = (in_flight, waiting);
                 (calls.goodput_per_s, calls.latency_s) = (goodput_per_s, latency_s);
-                calls.windows.push(window);
+                calls.draw_window();
             }
             (
                 WorkBoard::Downloads(downloads),
@@ -131,7 +131,12 @@ mod tests {
     use testbed_core::wait::Wait;
 
     fn board() -> Board {
-        let label = |name: &str, kind| ArmLabel { name: name.into(), kind, ceiling: None };
+        let label = |name: &str, kind| ArmLabel {
+            name: name.into(),
+            kind,
+            has_window: true,
+            ceiling: None,
+        };
         let arms = [label("double", ArmKind::Calls), label("naive", ArmKind::Downloads)];
         Board::new(&arms, Nanos::from_secs(30))
     }

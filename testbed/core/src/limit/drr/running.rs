@@ -3,11 +3,12 @@
 use super::Config;
 use crate::limit::line::Line;
 use crate::limit::quantity::ByteRate;
+use crate::limit::turns::{Alarms, Turn};
 use crate::limit::waiting::{Wait, Waiting};
 use crate::limit::{Ask, Counters, Grant, Level, Levels, Limiter, Waiter};
 use crate::rng::Streams;
 use crate::time::Time;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// The running policy.
 #[derive(Debug)]
@@ -19,18 +20,15 @@ pub struct Drr {
     tasks: Vec<Task>,
     /// Tasks with waiters, in the order of their turns. The first has its turn.
     ring: VecDeque<u32>,
-    /// Tasks that a bucket of their own or of their queue holds back, until when.
-    held_back: BTreeSet<(Time, u32)>,
-    timer: Option<Time>,
+    /// A task changes when no bucket of its own or of its queue holds it back any more.
+    alarms: Alarms,
     counters: Counters,
 }
 
 #[derive(Debug, Default)]
 struct Task {
     line: Line,
-    deficit: u64,
-    /// Whether it has had its quantum for the turn that it has now.
-    in_turn: bool,
+    turn: Turn,
     place: Place,
 }
 
@@ -55,8 +53,7 @@ impl Drr {
             waiting: Waiting::default(),
             tasks: Vec::new(),
             ring: VecDeque::new(),
-            held_back: BTreeSet::new(),
-            timer: None,
+            alarms: Alarms::default(),
             counters: Counters::default(),
         }
     }
@@ -85,7 +82,6 @@ impl Drr {
     /// A task leaves the ring or the bench.
     fn leave_place(&mut self, task: u32) {
         let place = std::mem::take(&mut self.task(task).place);
-        self.task(task).in_turn = false;
         match place {
             Place::Idle => {}
             // As a rule it is the one whose turn it is.
@@ -93,34 +89,28 @@ impl Drr {
                 self.ring.pop_front();
             }
             Place::Ring => self.ring.retain(|other| *other != task),
-            Place::HeldBack(until) => {
-                self.held_back.remove(&(until, task));
-            }
+            Place::HeldBack(until) => self.alarms.remove(until, task),
         }
     }
 
-    /// The task whose turn it is leaves the ring until its first waiter's `cost` is there. It keeps
-    /// no more than that, or it would come back each time with a quantum more.
+    /// The task whose turn it is leaves the ring until its first waiter's `cost` is there.
     fn hold_back(&mut self, task: u32, cost: u64, until: Time) {
         self.leave_place(task);
         let held = self.task(task);
-        held.deficit = held.deficit.min(cost);
+        held.turn.leave(cost);
         held.place = Place::HeldBack(until);
-        self.held_back.insert((until, task));
+        self.alarms.add(until, task);
     }
 
     /// Nobody of the task waits any more.
     fn retire(&mut self, task: u32) {
         self.leave_place(task);
-        self.task(task).deficit = 0;
+        self.task(task).turn.leave(0);
     }
 
     /// Brings back those whose tokens are there.
     fn bring_back(&mut self, now: Time) {
-        while let Some(&(until, task)) = self.held_back.first() {
-            if until > now {
-                return;
-            }
+        while let Some(task) = self.alarms.changed(now) {
             self.enter_ring(task);
         }
     }
@@ -130,17 +120,20 @@ impl Drr {
         self.bring_back(now);
         while let Some(&task) = self.ring.front() {
             let (waiter, cost) = self.first(task)?;
-            if !self.may_spend(task, cost) {
-                self.pass_turn(task);
+            let quantum = self.quantum;
+            let turn = &mut self.task(task).turn;
+            if !turn.may_spend(quantum, cost) {
+                turn.pass();
+                self.ring.rotate_left(1);
                 continue;
             }
             self.counters.wakes += 1;
             let Err(ready_at) = self.levels.take_or_wait(now, waiter, cost) else {
-                return self.grant(task, waiter.id);
+                return self.grant(now, task, waiter.id);
             };
             let global = self.levels.level_ready_at(now, Level::Global, waiter, cost);
             if ready_at.is_some() && ready_at == global {
-                self.timer = ready_at;
+                self.alarms.set_turn(ready_at);
                 return None;
             }
             self.hold_back(task, cost, ready_at.unwrap_or(Time::NEVER));
@@ -148,41 +141,23 @@ impl Drr {
         None
     }
 
-    /// Whether the task whose turn it is may spend `cost`; its turn begins with a quantum.
-    fn may_spend(&mut self, task: u32, cost: u64) -> bool {
-        let quantum = self.quantum;
-        let task = self.task(task);
-        if !std::mem::replace(&mut task.in_turn, true) {
-            task.deficit = task.deficit.saturating_add(quantum);
-        }
-        cost <= task.deficit
-    }
-
-    fn pass_turn(&mut self, task: u32) {
-        self.task(task).in_turn = false;
-        self.ring.rotate_left(1);
-    }
-
     /// The first waiter of the task whose turn it is goes.
-    fn grant(&mut self, task: u32, id: u32) -> Option<Grant> {
+    fn grant(&mut self, now: Time, task: u32, id: u32) -> Option<Grant> {
         let wait = self.waiting.remove(id)?;
         let served = self.task(task);
-        served.deficit -= wait.cost;
+        served.turn.spend(wait.cost);
         served.line.leave(wait.state, wait.cost);
         if served.line.is_empty() {
             self.retire(task);
         }
+        self.wake_at(now);
         self.counters.grants += 1;
         Some(wait.grant())
     }
 
-    /// Sets the timer after a change: now, to let [`Drr::turn`] find out what the change means.
+    /// Looks at the turn after a change: now, to let [`Drr::turn`] find out what the change means.
     fn wake_at(&mut self, now: Time) {
-        self.timer = (!self.ring.is_empty()).then_some(now);
-    }
-
-    fn back_from_the_bench(&self) -> Option<Time> {
-        self.held_back.first().map(|(until, _)| *until)
+        self.alarms.set_turn((!self.ring.is_empty()).then_some(now));
     }
 }
 
@@ -210,19 +185,11 @@ impl Limiter for Drr {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        Time::earliest([self.timer, self.back_from_the_bench()])
+        self.alarms.next()
     }
 
     fn on_wake(&mut self, now: Time) -> Option<Grant> {
-        if self.next_wake().is_none_or(|at| at > now) {
-            return None;
-        }
-        self.timer = None;
-        let grant = self.turn(now);
-        if grant.is_some() {
-            self.wake_at(now);
-        }
-        grant
+        if self.alarms.ring(now) { self.turn(now) } else { None }
     }
 
     fn cancel(&mut self, now: Time, id: u32) -> bool {
@@ -242,7 +209,7 @@ impl Limiter for Drr {
 
     fn set_rate(&mut self, now: Time, level: Level, rate: ByteRate) {
         self.levels.set_rate(now, level, rate);
-        let held_back: Vec<u32> = self.held_back.iter().map(|(_, task)| *task).collect();
+        let held_back: Vec<u32> = self.alarms.changing().collect();
         held_back.into_iter().for_each(|task| self.enter_ring(task));
         self.wake_at(now);
     }

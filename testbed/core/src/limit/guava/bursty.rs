@@ -54,6 +54,14 @@ impl Bursty {
         is_free
     }
 
+    /// What is stored at `now`, in bytes; below 0 what is still to be paid, at the present rate.
+    pub fn tokens(&self, now: Time) -> f64 {
+        let brought =
+            |from: Time, to: Time| u128::from(to.since(from).get()) * u128::from(self.rate);
+        let stored = self.capacity.min(self.stored + brought(self.next_free, now));
+        (stored as f64 - brought(now, self.next_free) as f64) / PER_BYTE as f64
+    }
+
     /// `setRate`: what is stored keeps its share of the capacity.
     pub fn set_rate(&mut self, now: Time, rate: ByteRate) {
         self.sync(now);

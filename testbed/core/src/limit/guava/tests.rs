@@ -42,6 +42,23 @@ fn a_large_ask_goes_at_once_and_delays_everyone_after() {
 }
 
 #[test]
+fn tokens_are_what_is_stored_less_what_is_still_to_be_paid() {
+    let mut limiter = build(2, 1);
+    let tell = |limiter: &Reservation, rows: &[(u64, f64)]| {
+        for (ms, tokens) in rows {
+            assert_eq!(limiter.tokens(at(*ms)), Some(*tokens), "at {ms} ms");
+        }
+    };
+    tell(&limiter, &[(0, 1.0), (250, 1.5), (500, 2.0), (1000, 2.0)]);
+    // 2 B of 10 are there, and the other 8 are paid for 4 s.
+    assert_eq!(goes_at(&mut limiter, 1000, 0, 10), 1000);
+    tell(&limiter, &[(1000, -8.0), (3000, -4.0), (5000, 0.0), (5500, 1.0), (9000, 2.0)]);
+    // Twice the rate: the instant at which the next may go stays, so twice as much is owed.
+    limiter.set_rate(at(3000), Level::Global, ByteRate::per_second(4).unwrap());
+    tell(&limiter, &[(3000, -8.0)]);
+}
+
+#[test]
 fn idle_time_is_saved_up_to_a_second() {
     // 5 a second. 3 s idle after the debt of 200 ms: 5 are kept. Of 8, 3 are fresh: 600 ms.
     assert_rows(5, 0, &[(0, 1, 0), (3200, 8, 3200), (3200, 1, 3800), (3800, 1, 4000)]);

@@ -4,11 +4,12 @@ use super::Config;
 use crate::bucket::{Bucket, BucketConfig};
 use crate::limit::line::Line;
 use crate::limit::quantity::ByteRate;
+use crate::limit::turns::{Alarms, Turn};
 use crate::limit::waiting::{Wait, Waiting};
 use crate::limit::{Ask, Counters, Grant, Level, Levels, Limiter, Waiter};
 use crate::rng::Streams;
 use crate::time::Time;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// The running policy.
 #[derive(Debug)]
@@ -23,9 +24,8 @@ pub struct Htb {
     /// In the order of their turns: leaves that are assured, and all that may go. One that is assured
     /// for a while keeps its turn to borrow.
     rings: [VecDeque<u32>; 2],
-    /// When the standing of a leaf changes by itself.
-    changes: BTreeSet<(Time, u32)>,
-    timer: Option<Time>,
+    /// A leaf changes when its standing does.
+    alarms: Alarms,
     counters: Counters,
 }
 
@@ -40,14 +40,6 @@ struct Leaf {
     standing: Standing,
     /// When its standing changes by itself.
     change: Option<Time>,
-}
-
-/// What a leaf has of its turns in a ring.
-#[derive(Clone, Copy, Debug, Default)]
-struct Turn {
-    deficit: u64,
-    /// Whether it has had its quantum for the turn that it has now.
-    begun: bool,
 }
 
 /// The ring of those that are assured.
@@ -88,8 +80,7 @@ impl Htb {
             waiting: Waiting::default(),
             leaves: Vec::new(),
             rings: Default::default(),
-            changes: BTreeSet::new(),
-            timer: None,
+            alarms: Alarms::default(),
             counters: Counters::default(),
         }
     }
@@ -151,9 +142,11 @@ impl Htb {
         let old_change = std::mem::replace(&mut leaf.change, change);
         let old = std::mem::replace(&mut leaf.standing, standing);
         if let Some(at) = old_change {
-            self.changes.remove(&(at, task));
+            self.alarms.remove(at, task);
         }
-        self.changes.extend(change.map(|at| (at, task)));
+        if let Some(at) = change {
+            self.alarms.add(at, task);
+        }
         for ring in 0..self.rings.len() {
             match (old.is_in(ring), standing.is_in(ring)) {
                 (true, false) => self.leave(ring, task),
@@ -163,12 +156,10 @@ impl Htb {
         }
     }
 
-    /// A leaf has no more turns in a ring. It keeps no more than it could spend at once, or it would come
-    /// back each time with a quantum more.
+    /// A leaf has no more turns in a ring.
     fn leave(&mut self, ring: usize, task: u32) {
         let cost = self.first(task).map_or(0, |(_, cost)| cost);
-        let turn = &mut self.leaf(task).turns[ring];
-        *turn = Turn { deficit: turn.deficit.min(cost), begun: false };
+        self.leaf(task).turns[ring].leave(cost);
         let ring = &mut self.rings[ring];
         // As a rule it is the one whose turn it is.
         if ring.front() == Some(&task) {
@@ -180,7 +171,7 @@ impl Htb {
 
     /// Lets those change whose time has come.
     fn change(&mut self, now: Time) {
-        while let Some(&(_, task)) = self.changes.first().filter(|(at, _)| *at <= now) {
+        while let Some(task) = self.alarms.changed(now) {
             self.sort_in(now, task);
         }
     }
@@ -196,8 +187,10 @@ impl Htb {
         self.change(now);
         while let Some((ring, task)) = self.whose_turn() {
             let (waiter, cost) = self.first(task)?;
-            if !self.may_spend(ring, task, cost) {
-                self.leaf(task).turns[ring].begun = false;
+            let quantum = self.quantum;
+            let turn = &mut self.leaf(task).turns[ring];
+            if !turn.may_spend(quantum, cost) {
+                turn.pass();
                 self.rings[ring].rotate_left(1);
                 continue;
             }
@@ -208,33 +201,24 @@ impl Htb {
             // Another task may have emptied the bucket of its queue since it was sorted in.
             self.sort_in(now, task);
             if self.leaf(task).standing.is_in(ring) {
-                self.timer = ready_at;
+                self.alarms.set_turn(ready_at);
                 return None;
             }
         }
         None
     }
 
-    /// Whether the leaf whose turn it is may spend `cost`; its turn begins with a quantum.
-    fn may_spend(&mut self, ring: usize, task: u32, cost: u64) -> bool {
-        let quantum = self.quantum;
-        let turn = &mut self.leaf(task).turns[ring];
-        if !std::mem::replace(&mut turn.begun, true) {
-            turn.deficit = turn.deficit.saturating_add(quantum);
-        }
-        cost <= turn.deficit
-    }
-
     /// The first waiter of the leaf whose turn it is goes.
     fn grant(&mut self, now: Time, ring: usize, waiter: Waiter) -> Option<Grant> {
         let wait = self.waiting.remove(waiter.id)?;
         let leaf = self.leaf(waiter.task);
-        leaf.turns[ring].deficit -= wait.cost;
+        leaf.turns[ring].spend(wait.cost);
         leaf.line.leave(wait.state, wait.cost);
         if ring == ASSURED {
             self.charge(now, waiter.task, wait.cost);
         }
         self.sort_in(now, waiter.task);
+        self.wake_at(now);
         self.counters.grants += 1;
         Some(wait.grant())
     }
@@ -246,9 +230,10 @@ impl Htb {
         }
     }
 
-    /// Sets the timer after a change: now, to let [`Htb::turn`] find out what the change means.
+    /// Looks at the turn after a change: now, to let [`Htb::turn`] find out what the change means.
     fn wake_at(&mut self, now: Time) {
-        self.timer = self.whose_turn().map(|_| now);
+        let turn = self.whose_turn().map(|_| now);
+        self.alarms.set_turn(turn);
     }
 }
 
@@ -277,19 +262,11 @@ impl Limiter for Htb {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        Time::earliest([self.timer, self.changes.first().map(|(at, _)| *at)])
+        self.alarms.next()
     }
 
     fn on_wake(&mut self, now: Time) -> Option<Grant> {
-        if self.next_wake().is_none_or(|at| at > now) {
-            return None;
-        }
-        self.timer = None;
-        let grant = self.turn(now);
-        if grant.is_some() {
-            self.wake_at(now);
-        }
-        grant
+        if self.alarms.ring(now) { self.turn(now) } else { None }
     }
 
     fn cancel(&mut self, now: Time, id: u32) -> bool {

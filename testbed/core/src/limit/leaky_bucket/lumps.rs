@@ -45,6 +45,11 @@ impl Lumps {
         self.next
     }
 
+    /// Bytes that are there: of lumps that have come and that nobody has taken.
+    pub(super) const fn balance(&self) -> u64 {
+        self.balance
+    }
+
     /// Takes all of it or nothing.
     pub(super) const fn take(&mut self, bytes: u64) -> bool {
         let is_there = bytes <= self.balance;

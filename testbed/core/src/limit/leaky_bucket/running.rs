@@ -251,4 +251,8 @@ impl Limiter for LeakyBucket {
     fn levels(&self) -> &Levels {
         &self.levels
     }
+
+    fn tokens(&self, _: Time) -> Option<f64> {
+        Some(self.lumps.balance() as f64)
+    }
 }

@@ -45,6 +45,20 @@ fn five(fair: bool) -> LeakyBucket {
 }
 
 #[test]
+fn tokens_are_those_of_lumps_that_nobody_has_taken() {
+    let mut limiter = build(true, Lateness::None);
+    assert_eq!(limiter.tokens(ms(0)), Some(0.0));
+    // Eleven lumps are there by then: ten fit, four are taken.
+    assert_eq!(ask(&mut limiter, ms(1100), 0, 4), Ask::Granted);
+    assert_eq!(limiter.tokens(ms(1100)), Some(6.0));
+    // An instalment of 6 B is its waiter's, until he gives up.
+    assert_ne!(ask(&mut limiter, ms(1100), 0, 7), Ask::Granted);
+    assert_eq!(limiter.tokens(ms(1100)), Some(0.0));
+    assert!(limiter.cancel(ms(1100), 0));
+    assert_eq!(limiter.tokens(ms(1100)), Some(6.0));
+}
+
+#[test]
 fn fair_goes_in_order_and_unfair_lets_the_first_sleep_for_all() {
     let fair = [(100, 0), (200, 1), (300, 2), (400, 3), (500, 4)];
     let unfair = [(100, 1), (200, 2), (300, 3), (400, 4), (500, 0)];

@@ -81,6 +81,11 @@ impl GoBucket {
         }
     }
 
+    /// `TokensAt`, in bytes: below 0 in debt.
+    pub fn tokens(&self, now: Time) -> f64 {
+        self.advanced(go_time(now))
+    }
+
     /// `SetLimitAt`: those who have reserved keep their instants.
     pub fn set_rate(&mut self, now: Time, rate: ByteRate) {
         let now_ns = go_time(now);

@@ -273,4 +273,12 @@ impl Limiter for Reservation {
     fn levels(&self) -> &Levels {
         &self.levels
     }
+
+    fn tokens(&self, now: Time) -> Option<f64> {
+        match &self.account {
+            Account::Exact => self.levels.tokens(Level::Global),
+            Account::Go { bucket, .. } => Some(bucket.tokens(now)),
+            Account::Guava(bursty) => Some(bursty.tokens(now)),
+        }
+    }
 }

@@ -115,6 +115,19 @@ fn tells(limiter: &mut Reservation, now: u64, id: u32) -> Option<u64> {
     }
 }
 
+#[test]
+fn either_arithmetic_tells_its_tokens() {
+    for arithmetic in [Arithmetic::Exact, Arithmetic::Go] {
+        let levels = LevelsConfig::global(bucket(10, 5));
+        let mut limiter = Config { arithmetic, ..Config::over(&levels) }.build(&Streams::new(1));
+        assert_eq!(limiter.tokens(ms(0)), Some(5.0));
+        for (now, cost, tokens) in [(0, 2, 3.0), (4, 10, -3.0), (7, 0, 0.0), (100, 3, 7.0)] {
+            ask(&mut limiter, now, now as u32, cost);
+            assert_eq!(limiter.tokens(ms(now)), Some(tokens), "{arithmetic:?} at {now} ms");
+        }
+    }
+}
+
 /// From `rate_test.go`: `TestSimultaneousRequests` and the cancel tests of the library, whose
 /// limiter has 10 tokens a second and a burst of 2.
 #[test]

@@ -18,6 +18,8 @@ pub(in crate::experiment::check) struct Asked<'a> {
     /// Where it stands in the file.
     at: String,
     scene: &'a Scene<'a>,
+    /// Whether it may be asked for the window of a law that has none.
+    of_any_law: bool,
 }
 
 impl<'a> Asked<'a> {
@@ -27,7 +29,12 @@ impl<'a> Asked<'a> {
         text: &'a str,
         at: String,
     ) -> Self {
-        Self { text, at, scene }
+        Self { text, at, scene, of_any_law: false }
+    }
+
+    /// The same, of whatever law: one number that is taken of many of them, and is none for some.
+    pub(in crate::experiment::check) fn of_any_law(self) -> Self {
+        Self { of_any_law: true, ..self }
     }
 
     /// The first problem with asking these arms, if there is one.
@@ -123,6 +130,9 @@ impl<'a> Asked<'a> {
         let Some((_, kind)) = oracle::find(name, &arm.work) else {
             return Some(unknown(name, arm, &self.at));
         };
+        if !self.of_any_law && series::lacks_window(name, &arm.work) {
+            return Some(no_window(name, arm, &self.at));
+        }
         let (message, help) = match (kind, wanted) {
             (Kind::Distribution, Use::Instants) => (
                 format!("`{name}` has one value a request; it reaches nothing at a time"),
@@ -230,6 +240,13 @@ fn of_waiters(
         format!("name one of them with `arm:`; here: {}", names.join(", "))
     };
     Some(Problem::at_value(at, message).with_help(help))
+}
+
+fn no_window(name: &str, arm: &ArmPlan, at: &str) -> Problem {
+    let (what, law) = arm.work.law();
+    let message = format!("arm `{}` ({what} `{law}`) has no window, and so no `{name}`", arm.name);
+    let help = "ask for what it lets through, such as admission.in_flight, or name another arm";
+    Problem::at_value(at, message).with_help(help)
 }
 
 fn unknown(name: &str, arm: &ArmPlan, at: &str) -> Problem {
