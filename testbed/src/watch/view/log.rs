@@ -3,6 +3,7 @@
 use super::board::{ArmBoard, Board, Cue, WorkBoard};
 use super::calls::CallBoard;
 use super::downloads::DownloadBoard;
+use crate::digits::significant;
 use testbed_core::time::{Nanos, Time};
 
 /// Run time between two lines with all arms.
@@ -55,12 +56,12 @@ fn arm_text(arm: &ArmBoard) -> String {
 
 fn calls_text(calls: &CallBoard) -> String {
     format!(
-        "window {:.2} limit {} gradient {} in flight {} goodput {:.0}/s",
+        "window {:.2} limit {} gradient {} in flight {} goodput {}/s",
         calls.window,
         calls.limit,
         calls.gradient_text(),
         calls.in_flight,
-        calls.goodput_per_s,
+        significant(calls.goodput_per_s, 2),
     )
 }
 

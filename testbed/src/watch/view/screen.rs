@@ -4,6 +4,7 @@ use super::board::{ArmBoard, Board, Cue, WorkBoard};
 use super::calls::CallBoard;
 use super::downloads::DownloadBoard;
 use super::meter::Sparkline;
+use crate::digits::significant;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::mem::discriminant;
 use std::time::Duration;
@@ -120,13 +121,13 @@ fn arm_text(arm: &ArmBoard, names: usize) -> String {
 
 fn calls_text(calls: &CallBoard) -> String {
     format!(
-        "{:>7.2} {:>5} {:>8} {:>6} {:>7} {:>6.0}",
+        "{:>7.2} {:>5} {:>8} {:>6} {:>7} {:>6}",
         calls.window,
         calls.limit,
         calls.gradient_text(),
         calls.in_flight,
         calls.waiting,
-        calls.goodput_per_s,
+        significant(calls.goodput_per_s, 2),
     )
 }
 
