@@ -6,6 +6,7 @@ mod support;
 
 mod bad_input;
 mod closed_pipes;
+mod closer;
 mod compare;
 mod craft;
 mod determinism;
