@@ -1,6 +1,9 @@
 //! Measures, bounds and values as text.
 
 mod sentence;
+mod writing;
+
+pub use writing::Writing;
 
 use super::{Aggregate, Bound, Comparison, GRANTED, Measure, WAIT};
 use crate::digits::{decimals, fixed};
@@ -44,6 +47,17 @@ fn size(bytes: f64) -> String {
     }
 }
 
+/// What stands behind a value in base units.
+const fn base_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Seconds => "s",
+        Unit::PerSecond => "/s",
+        Unit::Bytes => "B",
+        Unit::BytesPerSecond => "B/s",
+        Unit::Ratio | Unit::Requests | Unit::Count => "",
+    }
+}
+
 impl Bound {
     /// The bound with its numbers as `number` writes them.
     fn with(&self, number: impl Fn(f64) -> String) -> String {
@@ -55,9 +69,9 @@ impl Bound {
         }
     }
 
-    /// The bound as people read it, for values of this unit: `<= 15s`.
-    pub fn in_unit(&self, unit: Unit) -> String {
-        self.with(|value| in_unit(value, unit))
+    /// The bound as people read it: `<= 15s`.
+    pub fn written(&self, writing: Writing) -> String {
+        self.with(|value| writing.text(value))
     }
 }
 
