@@ -14,6 +14,7 @@ mod downloads;
 mod early_ends;
 mod exit_codes;
 mod experiments;
+mod holds;
 mod law;
 mod list;
 mod regimes;
