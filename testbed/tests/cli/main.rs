@@ -20,6 +20,7 @@ mod list;
 mod regimes;
 mod replay;
 mod report;
+mod retries;
 mod scorecard;
 mod seeds;
 mod sentences;
