@@ -107,6 +107,8 @@ def reports(browser, out):
             check("it asks for nothing else", page.requested() == [report.as_uri()], page.requested())
             shown = page.value(CELLS)
             check("its regimes are there", REGIME[name] in shown and "until" in page.value(HEADS), shown)
+            told = page.value("['fail', 'pass'].map((verdict) => observed({ observed: 60.000000001, limit: '== 60', verdict }))")
+            check("a value reads otherwise than the limit that it misses", told == ["60.000000001", "60"], told)
             keep(page, f"report-{name}-{kind}")
             page.close()
 

@@ -207,7 +207,7 @@ pub struct CheckArgs {
                         experiment is not valid here, 98 one is not the same."
 )]
 pub struct VerifyArgs {
-    /// Run directories
+    /// Run directories; one with runs in it, as `run --seeds` leaves it, stands for all of them
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
 }
@@ -297,7 +297,7 @@ pub struct PublishArgs {
                         143 interrupted."
 )]
 pub struct ReportArgs {
-    /// A run directory; one of a run that was killed will do
+    /// A run directory; one of a run that was killed will do, and one with runs in it stands for all of them
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Write nothing, and show the run as a page until a signal comes

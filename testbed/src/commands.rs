@@ -15,6 +15,7 @@ use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
+use testbed::run_dir;
 use testbed::say;
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
 
@@ -61,7 +62,7 @@ pub(crate) fn interrupted(interrupt: &Interrupt) -> u8 {
 
 pub(crate) fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {
     let invalid = |report: Report| Failure(INVALID, report.render(colour(&io::stderr())));
-    let file = &experiment_file(file);
+    let file = &experiment_file(file)?;
     let text = read(file).map_err(|unusable| match unusable {
         Unusable::Report(report) => invalid(report),
         Unusable::Unread(failure) => failure,
@@ -72,8 +73,15 @@ pub(crate) fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan),
 }
 
 /// The experiment file that is meant: that of a run, if it is a run directory.
-pub(crate) fn experiment_file(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join("resolved.yaml") } else { path.to_owned() }
+pub(crate) fn experiment_file(path: &Path) -> Result<PathBuf, Failure> {
+    run_dir::experiment_file(path).map_err(|error| Failure(USAGE, format!("error: {error}")))
+}
+
+/// The runs that are meant: each of those in a directory, or the one that it is. It is left to who reads them to say
+/// what is wrong with a directory that has none.
+pub(crate) fn runs(path: &Path) -> Vec<PathBuf> {
+    let runs = run_dir::runs(path);
+    if runs.is_empty() { vec![path.to_owned()] } else { runs }
 }
 
 /// Reads a file as text, if it is not too long to be an experiment.

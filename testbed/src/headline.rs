@@ -3,10 +3,11 @@
 
 use crate::experiment::plan::{Plan, Work};
 use crate::verdict::evaluate::{Evidence, Scope, value};
-use crate::verdict::grammar::{Clause, Expression, parse};
+use crate::verdict::grammar::{Aggregate, Expression, Measure, Operator};
 use crate::watch::journal::Entries;
 use crate::watch::regime::Regime;
 use crate::watch::store::Store;
+use Aggregate::{Count, Last, Max, Mean, Percentile};
 use serde::{Deserialize, Serialize};
 use testbed_core::vitals::Unit;
 
@@ -37,7 +38,7 @@ impl Better {
 }
 
 /// A headline number, as it is known beforehand.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Headline {
     /// Its name.
     pub name: &'static str,
@@ -50,10 +51,10 @@ pub struct Headline {
 }
 
 /// Where a headline number comes from.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Source {
-    /// An expression of the grammar, over what was recorded.
-    Measure(&'static str),
+    /// An expression over what was recorded. Its text is the number's `measure`.
+    Measure(fn() -> Expression),
     /// How often the arm came into a regime in the whole run.
     Entries(Regime),
 }
@@ -74,7 +75,12 @@ pub struct Number {
     pub value: Option<f64>,
 }
 
-const fn measured(name: &'static str, better: Better, unit: Unit, of: &'static str) -> Headline {
+const fn measured(
+    name: &'static str,
+    better: Better,
+    unit: Unit,
+    of: fn() -> Expression,
+) -> Headline {
     Headline { name, better, unit, source: Source::Measure(of) }
 }
 
@@ -87,29 +93,26 @@ pub const WINDOW_MEDIAN: &str = "window median";
 
 /// Those of arms with a controller.
 const CALLS: [Headline; 9] = [
-    measured("goodput", Better::More, Unit::PerSecond, "mean(rpc.goodput)"),
-    measured("latency p50", Better::Less, Unit::Seconds, "p50(rpc.latency)"),
-    measured("latency p99", Better::Less, Unit::Seconds, "p99(rpc.latency)"),
-    measured("wait p99", Better::Less, Unit::Seconds, "p99(admission.wait)"),
-    measured("wait max", Better::Less, Unit::Seconds, "max(admission.wait)"),
-    measured(
-        "rejected share",
-        Better::Less,
-        Unit::Ratio,
-        "last(rpc.rejected) / (last(rpc.rejected) + count(admission.wait))",
-    ),
-    measured(WINDOW_MEDIAN, Better::Neither, Unit::Requests, "p50(controller.window)"),
-    measured("window end", Better::Neither, Unit::Requests, "last(controller.window)"),
+    measured("goodput", Better::More, Unit::PerSecond, || all(Mean, "rpc.goodput")),
+    measured("latency p50", Better::Less, Unit::Seconds, || all(Percentile(50.0), "rpc.latency")),
+    measured("latency p99", Better::Less, Unit::Seconds, || all(Percentile(99.0), "rpc.latency")),
+    measured("wait p99", Better::Less, Unit::Seconds, || all(Percentile(99.0), "admission.wait")),
+    measured("wait max", Better::Less, Unit::Seconds, || all(Max, "admission.wait")),
+    measured("rejected share", Better::Less, Unit::Ratio, rejected_share),
+    measured(WINDOW_MEDIAN, Better::Neither, Unit::Requests, || {
+        all(Percentile(50.0), "controller.window")
+    }),
+    measured("window end", Better::Neither, Unit::Requests, || all(Last, "controller.window")),
     entries("stalls", Regime::Stall),
 ];
 
 /// Those of arms with a limiter.
 const DOWNLOADS: [Headline; 6] = [
-    measured("goodput", Better::More, Unit::BytesPerSecond, "mean(limiter.throughput)"),
-    measured("wait p50", Better::Less, Unit::Seconds, "p50(limiter.wait)"),
-    measured("wait p99", Better::Less, Unit::Seconds, "p99(limiter.wait)"),
-    measured("wait max", Better::Less, Unit::Seconds, "max(limiter.wait)"),
-    measured("jain", Better::More, Unit::Ratio, "jain(download.granted by waiter)"),
+    measured("goodput", Better::More, Unit::BytesPerSecond, || all(Mean, "limiter.throughput")),
+    measured("wait p50", Better::Less, Unit::Seconds, || all(Percentile(50.0), "limiter.wait")),
+    measured("wait p99", Better::Less, Unit::Seconds, || all(Percentile(99.0), "limiter.wait")),
+    measured("wait max", Better::Less, Unit::Seconds, || all(Max, "limiter.wait")),
+    measured("jain", Better::More, Unit::Ratio, || Measure::Jain.into()),
     entries("starvations", Regime::Starvation),
 ];
 
@@ -151,7 +154,7 @@ impl Headline {
     fn value(&self, evidence: &Evidence<'_>, entries: &Entries, scope: Scope) -> Option<f64> {
         match self.source {
             Source::Measure(measure) => {
-                let known = value(evidence, scope, &expression(measure)).ok()?.value();
+                let known = value(evidence, scope, &measure()).ok()?.value();
                 known.filter(|value| value.is_finite())
             }
             Source::Entries(regime) => Some(entries.of(scope.arm, regime) as f64),
@@ -161,25 +164,28 @@ impl Headline {
     /// What it is taken from, in words.
     pub fn measure(&self) -> String {
         match self.source {
-            Source::Measure(measure) => measure.to_owned(),
+            Source::Measure(measure) => measure().to_string(),
             Source::Entries(regime) => format!("times that it came into `{}`", regime.name()),
         }
     }
 }
 
-/// The expression that one of our own texts is.
-fn expression(text: &str) -> Expression {
-    let sentence = parse(&format!("{text} >= 0")).expect("headlines are sentences");
-    match sentence.alternatives.into_iter().flatten().next() {
-        Some(Clause::Claim(claim)) => claim.left,
-        _ => unreachable!("a headline is a number"),
-    }
+/// All values of a series in one.
+fn all(aggregate: Aggregate, series: &str) -> Expression {
+    Measure::Aggregate { aggregate, series: series.to_owned() }.into()
+}
+
+/// Of all requests that were admitted or rejected.
+fn rejected_share() -> Expression {
+    let rejected = || all(Last, "rpc.rejected");
+    rejected().then(Operator::Over, rejected().then(Operator::Plus, all(Count, "admission.wait")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::{self, Overrides};
+    use crate::verdict::grammar::expression;
     use crate::watch::series;
 
     const BOTH: &str = "
@@ -202,10 +208,18 @@ phases: [{ name: p, for: 1s }]
                 let Source::Measure(measure) = headline.source else { continue };
                 let of_arm = |name: &str| series::find(name, &arm.work).map(|(unit, _)| unit);
                 let unit_of = |_: Option<&str>, name: &str| of_arm(name);
-                let dimension = crate::verdict::units::dimension(&expression(measure), &unit_of);
+                let dimension = crate::verdict::units::dimension(&measure(), &unit_of);
                 let dimension = dimension.unwrap().expect("a known series");
                 assert_eq!(dimension, headline.unit.into(), "{}", headline.name);
             }
+        }
+    }
+
+    #[test]
+    fn what_a_headline_is_taken_from_can_be_written_in_a_file() {
+        for headline in CALLS.iter().chain(&DOWNLOADS) {
+            let Source::Measure(measure) = headline.source else { continue };
+            assert_eq!(expression(&headline.measure()).as_ref(), Ok(&measure()));
         }
     }
 }

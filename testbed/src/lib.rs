@@ -13,6 +13,7 @@ pub mod client;
 mod columns;
 pub mod compare;
 pub mod counts;
+mod digits;
 pub mod drive;
 pub mod experiment;
 pub mod headline;

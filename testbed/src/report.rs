@@ -93,7 +93,7 @@ pub fn text(plan: &Plan, verdict: &Verdict, run_dir: &Path) -> String {
     let (name, mode, seed) = (&plan.name, plan.mode.name(), plan.seed);
     let class = verdict.class.name().to_uppercase();
     let _ = writeln!(out, "\n{class}  {name} ({mode}, seed {seed})  {}", run_dir.display());
-    out + &closer::text(verdict, run_dir)
+    out + &closer::text(plan.waits, verdict, run_dir)
 }
 
 fn load(generator: &Generator) -> String {

@@ -4,7 +4,7 @@ mod lines;
 mod read;
 
 pub(crate) use lines::lines;
-pub use read::NoRun;
+pub use read::{NoRun, experiment_file, runs};
 pub(crate) use read::{open, whole};
 
 use crate::backend::BackendUrl;

@@ -29,18 +29,28 @@ function word(verdict, tag = "td") {
 function verdictTable({ verdict, standing }) {
   if (!verdict) return standingTable(Object.values(standing));
   if (verdict.expectations.length === 0) return [make("p", { className: "note" }, whyNothing(verdict))];
-  const number = (value) => (value === null ? "-" : String(Number(value.toPrecision(5))));
   const columns = [
     ["verdict", (judged) => word(judged.verdict)],
     ["expectation", ({ id }) => id],
     ["arm", ({ arm }) => arm],
     ["measure", (judged) => judged.measure + (judged.in ? ` in ${judged.in}` : "")],
-    ["observed", ({ observed, remark }) => remark ?? number(observed), true],
+    ["observed", (judged) => judged.remark ?? observed(judged), true],
     ["expected", ({ limit }) => limit, true],
   ];
   const breaches = (verdict.breaches ?? []).map(({ arm, message }) => make("p", { className: "guard" }, `guard, ${arm}: ${message}`));
   const caption = "What was expected, in base units (seconds, bytes)";
   return [...breaches, table(caption, columns, verdict.expectations)];
+}
+
+/** What was observed in five digits, or as many as it takes not to read like a limit on whose other side it is. */
+function observed({ observed: value, limit, verdict }) {
+  if (value === null) return "-";
+  const [centre, tolerance] = (limit.match(/-?\d[\d.e+-]*/g) ?? []).map(Number);
+  const within = verdict === "pass" && !/^[<>] /.test(limit);
+  const edges = within ? [] : tolerance === undefined ? [centre] : [centre - tolerance, centre + tolerance];
+  const digits = [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
+  const written = digits.map((count) => Number(value.toPrecision(count)));
+  return String(written.find((number) => number === value || !edges.includes(number)));
 }
 
 function whyNothing({ verdict, ended, judged, error }) {

@@ -291,8 +291,8 @@ impl Admission {
         &*self.controller
     }
 
-    /// The controller's baseline RTT, for a backend that is held at a gradient.
-    pub fn baseline_rtt(&self) -> Option<Nanos> {
-        self.controller.baseline_rtt()
+    /// The controller's [`tolerated_rtt`](Controller::tolerated_rtt), for a backend that is held at a gradient.
+    pub fn tolerated_rtt(&self) -> Option<Nanos> {
+        self.controller.tolerated_rtt()
     }
 }

@@ -49,10 +49,15 @@ pub trait Controller: Debug + Send {
         None
     }
 
-    /// The RTT that the law takes for an uncongested one, if it has such a notion and a value. A
-    /// backend that is held at a gradient follows it.
+    /// The RTT that the law takes for an uncongested one, if it has such a notion and a value.
     fn baseline_rtt(&self) -> Option<Nanos> {
         None
+    }
+
+    /// The baseline with what the law tolerates on top: its gradient is this over the RTT that it observes.
+    /// There is one when there is a baseline. A backend that is held at a gradient follows it.
+    fn tolerated_rtt(&self) -> Option<Nanos> {
+        self.baseline_rtt()
     }
 
     /// The law's inner numbers, the inputs of its last update among them.

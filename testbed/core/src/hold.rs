@@ -19,8 +19,8 @@ pub const PATIENCE: Nanos = Nanos::from_millis(2);
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HoldConfig {
-    /// Answers are kept until the client's RTT is its controller's current baseline RTT divided by
-    /// this, so that the gradient the law computes is this. Above 0, at most 1.
+    /// Answers are kept until the client's RTT is its controller's current baseline RTT, with what the law tolerates on
+    /// top, divided by this, so that the gradient the law computes is this. Above 0, at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 1.0))]
     pub gradient: Option<f64>,
@@ -112,7 +112,7 @@ impl From<Hold> for HoldConfig {
 /// What a gradient hold is told by the client's side after each answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Feed {
-    /// The controller's baseline RTT, once it has one.
+    /// The controller's baseline RTT with what it tolerates on top, once it has one.
     pub baseline: Option<Nanos>,
     /// What an RTT has on top of the age at which its answer was released: network, proxy, HTTP.
     pub overhead: Nanos,

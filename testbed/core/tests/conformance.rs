@@ -63,6 +63,9 @@ fn assert_sound(config: &ControllerConfig, law: &dyn Controller) {
     }
     let shown = vitals(law).get("baseline_rtt").is_some();
     assert_eq!(shown, law.baseline_rtt().is_some(), "{name}: a baseline is shown and followed");
+    let tolerated = law.tolerated_rtt();
+    assert_eq!(shown, tolerated.is_some(), "{name}: what it tolerates is more than a baseline");
+    assert!(tolerated >= law.baseline_rtt(), "{name}: it tolerates no baseline");
 }
 
 #[test]

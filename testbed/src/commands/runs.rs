@@ -3,7 +3,7 @@
 use super::compare::both_command;
 use super::{
     BROKEN, Failure, INVALID, REGRESSION, USAGE, backend_url, colour, experiment_file, interrupted,
-    load, print, trace_options, watch_signals,
+    load, print, runs, trace_options, watch_signals,
 };
 use std::io;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn seeds_command(args: &RunArgs, plan: &Plan, text: &str, seeds: u32) -> Result<
 }
 
 pub(crate) fn sweep_command(args: SweepArgs) -> Result<u8, Failure> {
-    let overrides = args.overrides().of(&experiment_file(&args.file));
+    let overrides = args.overrides().of(&experiment_file(&args.file)?);
     let (text, plan) = load(&args.file, &overrides)?;
     let command = SweepCommand {
         name: args.file.display().to_string(),
@@ -102,8 +102,8 @@ fn sweep_failure(error: SweepError) -> Failure {
 
 pub(crate) fn verify_command(args: &VerifyArgs) -> Result<u8, Failure> {
     let (interrupt, mut code) = (watch_signals()?, 0);
-    for run in &args.runs {
-        let verified = verify(run, interrupt.clone()).map_err(verify_failure)?;
+    for run in args.runs.iter().flat_map(|path| runs(path)) {
+        let verified = verify(&run, interrupt.clone()).map_err(verify_failure)?;
         let word = if verified.same() { "SAME" } else { "DIFFERENT" };
         print(&format!("{verified}{word}  {}\n", run.display()))?;
         code = if verified.same() { code } else { REGRESSION };
@@ -159,8 +159,11 @@ pub(crate) fn report_command(args: &ReportArgs) -> Result<u8, Failure> {
         serve_report(&args.run, args.listen, stop).map_err(failure)?;
         return Ok(interrupted(&interrupt));
     }
-    let written = write_report(&args.run).map_err(failure)?;
-    print(&format!("{}\n", written.display())).map(|()| 0)
+    for run in runs(&args.run) {
+        let written = write_report(&run).map_err(failure)?;
+        print(&format!("{}\n", written.display()))?;
+    }
+    Ok(0)
 }
 
 pub(crate) fn publish_command(args: PublishArgs) -> Result<u8, Failure> {

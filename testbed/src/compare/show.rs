@@ -2,6 +2,7 @@
 
 use super::{Comparison, Numbers, Row, Standing};
 use crate::columns::{aligned, cell, markdown as table};
+use crate::digits::significant;
 use crate::verdict::grammar::in_unit;
 use testbed_core::vitals::Unit;
 
@@ -48,20 +49,9 @@ fn row(row: &Row) -> Vec<String> {
 fn shown(value: f64, unit: Option<Unit>) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     match unit {
-        Some(Unit::Ratio | Unit::Requests | Unit::Count) | None => digits(value),
+        Some(Unit::Ratio | Unit::Requests | Unit::Count) | None => significant(value, 4),
         Some(unit) => format!("{sign}{}", in_unit(value.abs(), unit)),
     }
-}
-
-/// Four digits, and nine decimals at most.
-fn digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
-    let short = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    short.to_owned()
 }
 
 fn newly_failed(comparison: &Comparison) -> impl Iterator<Item = String> {
@@ -91,7 +81,7 @@ fn last(comparison: &Comparison) -> String {
         if counts.is_empty() { "nothing was compared".to_owned() } else { counts.join(", ") };
     let (conclusion, seeds) = (comparison.conclusion.name().to_uppercase(), comparison.seeds.len());
     let plural = if seeds == 1 { "" } else { "s" };
-    let percent = digits(comparison.tolerance * 100.0);
+    let percent = significant(comparison.tolerance * 100.0, 4);
     format!("{conclusion}  {counts}  ({seeds} seed{plural}, tolerance {percent} %)")
 }
 

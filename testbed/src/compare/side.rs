@@ -3,14 +3,10 @@
 use super::CompareError;
 use super::file::{Flat, Manifest, Verdict, flat};
 use crate::headline::Number;
-use crate::run_dir::whole;
+use crate::run_dir::{runs, whole};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The file that every run directory has, and no directory of several runs.
-const MANIFEST: &str = "manifest.json";
 
 /// The runs of one side.
 #[derive(Clone, Debug)]
@@ -36,15 +32,18 @@ pub struct Run {
 
 impl Side {
     pub(super) fn read(path: &Path) -> Result<Self, CompareError> {
-        let mut runs = BTreeMap::new();
-        for dir in run_dirs(path)? {
+        let mut by_seed = BTreeMap::new();
+        for dir in runs(path) {
             let run = Run::read(dir)?;
             let seed = run.manifest.seed;
-            if runs.insert(seed, run).is_some() {
+            if by_seed.insert(seed, run).is_some() {
                 return Err(CompareError::SameSeed { path: path.to_owned(), seed });
             }
         }
-        Ok(Self { path: path.to_owned(), runs })
+        if by_seed.is_empty() {
+            return Err(CompareError::NoRuns(path.to_owned()));
+        }
+        Ok(Self { path: path.to_owned(), runs: by_seed })
     }
 
     /// A run of it: all are of one experiment.
@@ -57,18 +56,6 @@ impl Side {
     }
 }
 
-/// The directory itself if it is a run's, otherwise those in it that are.
-fn run_dirs(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
-    let is_run = |path: &Path| path.join(MANIFEST).is_file();
-    if is_run(path) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut dirs: Vec<_> = entries.map(|entry| entry.path()).filter(|dir| is_run(dir)).collect();
-    dirs.sort();
-    if dirs.is_empty() { Err(CompareError::NoRuns(path.to_owned())) } else { Ok(dirs) }
-}
-
 impl Run {
     fn read(path: PathBuf) -> Result<Self, CompareError> {
         // A run that was killed has none.
@@ -79,7 +66,7 @@ impl Run {
         let resolved = whole(&path, "resolved.yaml")?;
         let experiment =
             flat(&resolved).map_err(|why| unusable(&path, "resolved.yaml", why.to_string()))?;
-        Ok(Self { manifest: json(&path, MANIFEST)?, verdict, numbers, experiment, path })
+        Ok(Self { manifest: json(&path, "manifest.json")?, verdict, numbers, experiment, path })
     }
 
     /// The names of its arms, each once, in the order of the file.

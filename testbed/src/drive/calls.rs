@@ -129,7 +129,7 @@ impl Calls {
         if again.is_none() {
             self.over(now, arrival, answer.end, observer);
         }
-        Feed { baseline: self.admission.baseline_rtt(), overhead: self.overhead.least() }
+        Feed { baseline: self.admission.tolerated_rtt(), overhead: self.overhead.least() }
     }
 
     /// A request is over, for good or bad; this was known at `end`.

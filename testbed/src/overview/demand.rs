@@ -1,6 +1,7 @@
 //! What an arm offers, and what its backend or its limiter can do about it.
 
 use super::row::Band;
+use crate::digits::significant;
 use crate::experiment::file::Mode;
 use crate::experiment::plan::{Action, ArmPlan, Calls, Downloads, FaultPlan, Plan, Work};
 use crate::verdict::grammar::in_unit;
@@ -102,8 +103,7 @@ impl Span {
 
 /// Three digits are enough for a plan.
 fn short_rate(rate: f64) -> String {
-    let decimals = if rate >= 100.0 { 0 } else { 1 };
-    in_unit(format!("{rate:.decimals$}").parse().unwrap_or(rate), Unit::PerSecond)
+    format!("{}/s", significant(rate, 3))
 }
 
 fn offered(calls: &Calls, length: Nanos) -> String {

@@ -1,12 +1,13 @@
 //! What matters of a run that did not pass, and how to look closer.
 
-use crate::verdict::{Class, Judged, Verdict};
+use crate::experiment::file::Waits;
+use crate::verdict::{Class, Judged, Verdict, oracle};
 use crate::watch::series::PerRequest;
 use std::path::Path;
 
-/// One line about what matters most and one with a command, behind the text of a verdict; nothing for one
-/// that is a pass.
-pub(super) fn text(verdict: &Verdict, run_dir: &Path) -> String {
+/// One line about what matters most and one with a command, behind the text of a verdict of a run that recorded such
+/// waits; nothing for one that is a pass.
+pub(super) fn text(waits: Waits, verdict: &Verdict, run_dir: &Path) -> String {
     if verdict.class == Class::Pass {
         return String::new();
     }
@@ -16,7 +17,7 @@ pub(super) fn text(verdict: &Verdict, run_dir: &Path) -> String {
             format!("{}: {}", breach.arm, breach.message),
             format!("grep '\"arm\":\"{}\"' {}", breach.arm, run_dir.join("events.jsonl").display()),
         ),
-        (None, Some(judged)) => (sentence(judged), command(judged, run_dir)),
+        (None, Some(judged)) => (sentence(judged), command(waits, judged, run_dir)),
         (None, None) => return String::new(),
     };
     format!("  {line}\n  look closer: {command}\n")
@@ -33,14 +34,20 @@ fn sentence(judged: &Judged) -> String {
     format!("{id}: {measure} of {arm}{place} = {text}")
 }
 
-/// The values behind it where they are recorded one by one, else what happened to the arm.
-fn command(judged: &Judged, run_dir: &Path) -> String {
+/// The values behind it where they are recorded one by one, or how to have them recorded; else what happened to the arm.
+fn command(waits: Waits, judged: &Judged, run_dir: &Path) -> String {
     let is_lower = |part: &str| part.starts_with(|c: char| c.is_ascii_lowercase());
-    let recorded = |name: &&str| name.contains('.') && name.split('.').all(is_lower);
+    // What an oracle says follows from the plan, and is not recorded.
+    let of_oracle = |name: &str| oracle::SERIES.iter().any(|(series, ..)| *series == name);
+    let recorded =
+        |name: &&str| name.contains('.') && name.split('.').all(is_lower) && !of_oracle(name);
     let separator = |c: char| !(c.is_ascii_alphanumeric() || "._".contains(c));
     let series = judged.measure.split(separator).find(recorded);
     let file = |name: &str| run_dir.join(name).display().to_string();
     match series {
+        Some("limiter.wait" | "limiter.fifo_wait" | "limiter.overrun") if waits == Waits::Off => {
+            format!("windtunnel run {} --set record.waits=all", run_dir.display())
+        }
         Some("limiter.wait" | "limiter.fifo_wait" | "limiter.overrun") => {
             format!("grep ',{},' {}", judged.arm, file("waits.csv"))
         }
@@ -78,7 +85,7 @@ mod tests {
         let (breaches, holds, generators) = (Vec::new(), Vec::new(), Vec::new());
         let (ended, utilised) = (None, Vec::new());
         let verdict = Verdict { class, ended, expectations, breaches, holds, utilised, generators };
-        text(&verdict, Path::new("runs/1"))
+        text(Waits::Waited, &verdict, Path::new("runs/1"))
     }
 
     #[test]
@@ -87,6 +94,10 @@ mod tests {
             ("max(controller.window)", "grep ',double,controller.window,' runs/1/series.csv"),
             ("time_to(rpc.goodput >= 9)", "grep ',double,rpc.goodput,' runs/1/series.csv"),
             ("max(limiter.wait) / fifo", "grep ',double,' runs/1/waits.csv"),
+            (
+                "mean(oracle.goodput) - mean(rpc.goodput)",
+                "grep ',double,rpc.goodput,' runs/1/series.csv",
+            ),
             ("p99.9(rpc.latency)", "grep '\"arm\":\"double\"' runs/1/events.jsonl"),
             ("zero_progress(20 rounds)", "grep '\"arm\":\"double\"' runs/1/events.jsonl"),
         ] {

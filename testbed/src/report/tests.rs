@@ -100,3 +100,43 @@ fn junit_counts_failures_and_errors_and_escapes_what_it_tells() {
     // The warning is told, and is no failure.
     assert_eq!(said.matches("<failure").count(), 1);
 }
+
+#[test]
+fn a_value_that_misses_its_limit_by_little_reads_so_wherever_it_is_told() {
+    let plan = |sentence: &str| {
+        let text = format!(
+            "version: 1\nname: r\narms: {{ a: {{ controller: {{ fixed: {{ limit: 8 }} }} }} }}\n\
+             backend: {{ servers: 1, service: {{ constant: 1ms }} }}\n\
+             load: {{ closed: {{ clients: 1 }} }}\nphases: [ {{ name: p, for: 4s }} ]\n\
+             expect: [{{ id: x, that: '{sentence}' }}]\n"
+        );
+        load("r", &text, &Overrides::default()).unwrap()
+    };
+    let mut store = Store::new(1);
+    store.begin_phase(Time::ZERO);
+    store.arms[0].step(1, Time::ZERO, "controller.window", 2.0);
+    store.arms[0].step(
+        1,
+        Time::ZERO.after(Nanos::new(2_000_000_001)),
+        "controller.window",
+        8.000_001,
+    );
+    store.reach(Time::ZERO.after(Nanos::from_secs(4)));
+    for (sentence, said) in [
+        ("max(controller.window) == 8", "8.000001, expected == 8"),
+        ("time_to(controller.window > 5) <= 2s", "2.000000001s, expected <= 2s"),
+        (
+            "eventually controller.window > 5 for 2s",
+            "true for 1.999999999s at a time, false for 2.000000001s in all, expected eventually for 2s",
+        ),
+    ] {
+        let plan = plan(sentence);
+        let verdict = judge(&plan, &store);
+        assert_eq!(verdict.class, Class::Fail, "{sentence}");
+        let xml = String::from_utf8(junit(&plan, &verdict).unwrap()).unwrap();
+        let text = super::text(&plan, &verdict, Path::new("runs/1"));
+        for told in [text, markdown(&plan, &verdict), xml.replace("&lt;", "<")] {
+            assert!(told.contains(said), "{said}: {told}");
+        }
+    }
+}

@@ -22,7 +22,7 @@ mod text;
 
 pub use expression::{Expression, Number, Operand, Operator, Place, What, Written};
 pub use parse::{column, condition, expression, parse};
-pub use text::in_unit;
+pub use text::{Writing, in_unit};
 
 use crate::watch::series::{Counted, PerRequest};
 use testbed_core::time::Nanos;

@@ -5,9 +5,10 @@ mod claim;
 
 use super::Class;
 use super::evaluate::{Evidence, Scope, Watched, watch};
-use super::grammar::{Clause, Sentence, Watch, When};
+use super::grammar::{Clause, Sentence, Watch, When, Writing};
 use crate::experiment::plan::Plan;
 use testbed_core::time::{Nanos, Time};
+use testbed_core::vitals::Unit;
 
 /// What became of a sentence, or of one of its clauses.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,14 +64,14 @@ impl<'a> Judge<'a> {
     }
 
     fn watch(&self, scope: Scope, Watch { when, condition }: &Watch) -> Finding {
-        let limit = match condition.lasting {
+        let limit = |writing: Writing| match condition.lasting {
             Nanos::ZERO => when.to_string(),
-            lasting => format!("{when} for {lasting}"),
+            lasting => format!("{when} for {}", writing.text(lasting.as_secs_f64())),
         };
-        let measure = condition.to_string();
+        let (measure, usual) = (condition.to_string(), Writing::usual(Unit::Seconds));
         let watched = match watch(&self.evidence, scope, condition) {
             Ok(watched) => watched,
-            Err(unknown) => return Finding::nothing(measure, limit, unknown.0),
+            Err(unknown) => return Finding::nothing(measure, limit(usual), unknown.0),
         };
         let (observed, margin) = lengths(*when, &watched, condition.lasting);
         let holds = match when {
@@ -83,7 +84,9 @@ impl<'a> Judge<'a> {
             When::Never => watched.lasted,
             When::Eventually => self.evidence.store.span(scope.phase).map(|span| span.end),
         };
-        let text = format!("{}, expected {limit}", in_words(&watched));
+        let longest = watched.longest.unwrap_or(Nanos::ZERO).as_secs_f64();
+        let apart = Writing::apart(Unit::Seconds, longest, &[condition.lasting.as_secs_f64()]);
+        let text = format!("{}, expected {}", in_words(&watched, apart), limit(apart));
         Finding {
             class: if holds { Class::Pass } else { Class::Fail },
             observed: Some(observed),
@@ -91,7 +94,7 @@ impl<'a> Judge<'a> {
             margin: Some(margin),
             breach: breach.filter(|_| !holds),
             measure,
-            limit,
+            limit: limit(usual),
             text,
         }
     }
@@ -121,12 +124,14 @@ fn lengths(when: When, watched: &Watched, lasting: Nanos) -> (f64, f64) {
     }
 }
 
-fn in_words(watched: &Watched) -> String {
+fn in_words(watched: &Watched, writing: Writing) -> String {
+    let text = |length: Nanos| writing.text(length.as_secs_f64());
     match watched.longest {
         None => "never true".to_owned(),
         Some(_) if watched.broken.is_none() => "true at every instant".to_owned(),
         Some(longest) => {
-            format!("true for {longest} at a time, false for {} in all", watched.without)
+            let (longest, without) = (text(longest), text(watched.without));
+            format!("true for {longest} at a time, false for {without} in all")
         }
     }
 }

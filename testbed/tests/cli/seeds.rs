@@ -2,6 +2,8 @@
 
 use crate::support::Scratch;
 use crate::support::run_dir::json;
+use std::fs;
+use std::path::PathBuf;
 
 /// Two arms that differ by their windows; `chancy` depends on the seed, the others do not.
 const FILE: &str = "
@@ -36,7 +38,7 @@ fn every_seed_has_a_run_of_its_own_and_arms_are_compared_seed_by_seed() {
     assert_eq!((&apart["id"], &apart["less"]), (&"goodput".into(), &"one".into()));
     assert!(apart["spread"]["low"].as_f64().unwrap() > 50.0, "{apart}");
     let runs =
-        std::fs::read_dir(&parent).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+        fs::read_dir(&parent).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
     assert_eq!(runs.count(), 4);
 }
 
@@ -60,4 +62,60 @@ fn several_seeds_are_for_virtual_runs() {
     let finished = scratch.run(&["run", "many.yaml", "--seeds", "2", "--mode", "live"]);
     assert_eq!(finished.code, 2);
     assert!(finished.stderr.contains("for virtual runs"), "{}", finished.stderr);
+}
+
+/// The common directory of four seeds, and the runs in it.
+fn four_seeds() -> (Scratch, String, Vec<String>) {
+    let scratch = Scratch::new();
+    scratch.file("many.yaml", FILE);
+    assert_eq!(scratch.run(&["run", "many.yaml", "--seeds", "4"]).code, 0);
+    let parent = scratch.run_dir();
+    let entries = fs::read_dir(&parent).unwrap().map(|entry| entry.unwrap().path());
+    let mut runs: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    runs.sort();
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    (scratch, text(parent), runs.into_iter().map(text).collect())
+}
+
+#[test]
+fn the_common_directory_stands_for_every_run_in_it_or_one_of_them_is_named() {
+    let (scratch, parent, runs) = four_seeds();
+    let said = |args: &[&str], code: i32| {
+        let finished = scratch.run(args);
+        assert_eq!(finished.code, code, "{args:?}: {}{}", finished.stdout, finished.stderr);
+        finished.stdout + &finished.stderr
+    };
+    let verified =
+        |run: &String| format!("same       series.csv\nsame       events.jsonl\nSAME  {run}\n");
+    assert_eq!(said(&["verify", &parent], 0), runs.iter().map(verified).collect::<String>());
+    let report = |run: &String| format!("{run}/report.html\n");
+    assert_eq!(said(&["report", &parent], 0), runs.iter().map(report).collect::<String>());
+    assert!(said(&["compare", &parent, &parent], 0).contains("(4 seeds"));
+    for command in [
+        &["replay", &parent][..],
+        &["run", &parent],
+        &["plan", &parent],
+        &["sweep", &parent, "--axis", "seed=run.seed=[1, 2]"],
+        &["publish", &parent],
+        &["report", "--serve", &parent],
+    ] {
+        let said = said(command, 2);
+        let cure = format!("give a directory that `windtunnel run` made, such as {}\n", runs[0]);
+        assert!(said.ends_with(&cure), "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn a_seed_that_differs_is_named_among_those_that_do_not() {
+    let (scratch, parent, runs) = four_seeds();
+    let series = format!("{}/series.csv", runs[2]);
+    fs::write(&series, fs::read_to_string(&series).unwrap() + "more\n").unwrap();
+    let verified = scratch.run(&["verify", &parent]);
+    assert_eq!(verified.code, 98, "{}", verified.stderr);
+    let last = |line: &&str| line.starts_with("SAME") || line.starts_with("DIFFERENT");
+    let lines: Vec<_> = verified.stdout.lines().filter(last).collect();
+    let words = ["SAME", "SAME", "DIFFERENT", "SAME"];
+    let expected: Vec<_> =
+        words.iter().zip(&runs).map(|(word, run)| format!("{word}  {run}")).collect();
+    assert_eq!(lines, expected);
 }

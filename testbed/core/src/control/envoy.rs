@@ -215,17 +215,21 @@ impl Envoy {
             *update_at = now.after(self.config.update_interval.max(Nanos::new(1)));
         }
         let observed = self.rtts.get(self.config.percentile.get());
-        let Some((observed, baseline)) = observed.zip(self.baseline) else {
+        let Some((observed, tolerated)) = observed.zip(self.tolerated()) else {
             return Decision::Waiting;
         };
         self.rtts.clear();
-        let uncongested = baseline.get() as f64 * (1.0 + self.config.buffer.get());
-        let gradient = (uncongested / observed.get() as f64).clamp(0.5, 2.0);
+        let gradient = (tolerated / observed.get() as f64).clamp(0.5, 2.0);
         self.last = Some((observed, gradient));
         let shrunk = self.window * gradient;
         let decision = self.replace(libm::floor(shrunk + libm::sqrt(shrunk)), "gradient");
         self.at_floor = if self.window <= self.min { self.at_floor + 1 } else { 0 };
         decision
+    }
+
+    /// Nanoseconds up to which an RTT is no sign of congestion.
+    fn tolerated(&self) -> Option<f64> {
+        Some(self.baseline?.get() as f64 * (1.0 + self.config.buffer.get()))
     }
 
     fn replace(&mut self, raw: f64, reason: &'static str) -> Decision {
@@ -288,6 +292,10 @@ impl Controller for Envoy {
 
     fn baseline_rtt(&self) -> Option<Nanos> {
         self.baseline
+    }
+
+    fn tolerated_rtt(&self) -> Option<Nanos> {
+        self.tolerated().map(|ns| Nanos::new(ns as u64))
     }
 
     fn vitals(&self, vitals: &mut Vitals) {

@@ -200,6 +200,10 @@ impl Controller for Gradient {
         self.least
     }
 
+    fn tolerated_rtt(&self) -> Option<Nanos> {
+        self.least.map(|least| least.scaled(self.config.tolerance))
+    }
+
     fn vitals(&self, vitals: &mut Vitals) {
         if let Some((rtt, gradient)) = self.last {
             vitals.push("observed_rtt", rtt.as_secs_f64());

@@ -212,6 +212,10 @@ impl Controller for Gradient2 {
         self.long.get().map(|ns| Nanos::new(ns as u64))
     }
 
+    fn tolerated_rtt(&self) -> Option<Nanos> {
+        self.baseline_rtt().map(|long| long.scaled(self.tolerance))
+    }
+
     fn vitals(&self, vitals: &mut Vitals) {
         if let Some(gradient) = self.gradient {
             vitals.push("gradient", gradient);

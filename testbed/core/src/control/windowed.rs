@@ -222,6 +222,10 @@ impl Controller for Windowed {
         self.law.baseline_rtt()
     }
 
+    fn tolerated_rtt(&self) -> Option<Nanos> {
+        self.law.tolerated_rtt()
+    }
+
     fn vitals(&self, vitals: &mut Vitals) {
         vitals.push("windows", self.windows as f64);
         vitals.push("windows_dropped", self.dropped as f64);

@@ -2,6 +2,7 @@
 //! is measured is a queue that grows.
 
 use super::Problems;
+use crate::digits::apart;
 use crate::experiment::file::File;
 use crate::experiment::plan::{Action, ArmPlan, FaultPlan, PhasePlan};
 use crate::experiment::problem::Problem;
@@ -96,11 +97,11 @@ fn problem(file: &File, arm: &ArmPlan, at: Time, offered: f64) -> Problem {
     let own = file.arms.get(&arm.name).is_some_and(|arm| arm.load.is_some());
     let place =
         if own { format!("/arms/{}/load", super::escape(&arm.name)) } else { "/load".to_owned() };
+    let [offered, served] = apart(offered, capacity(arm));
     let message = format!(
-        "about {offered:.0} requests a second from {at} on are more than the backend of arm `{}` can serve, \
-         {:.0} a second ({} at a time, {} each): is that intended?",
+        "about {offered} requests a second from {at} on are more than the backend of arm `{}` can serve, \
+         {served} a second ({} at a time, {} each): is that intended?",
         arm.name,
-        capacity(arm),
         arm.backend.servers,
         arm.backend.service.mean()
     );
@@ -115,9 +116,13 @@ mod tests {
 
     /// A backend of 100 requests a second under this load for 30 s; the problem, if there is one.
     fn check(load_is: &str, more: &str, phase: &str) -> Result<(), String> {
+        checked("10ms", load_is, more, phase)
+    }
+
+    fn checked(service: &str, load_is: &str, more: &str, phase: &str) -> Result<(), String> {
         let text = format!(
             "version: 1\nname: t\n{more}\narms: {{ a: {{ controller: {{ fixed: {{ limit: 9 }} }} }} }}\n\
-             backend: {{ servers: 1, service: {{ constant: 10ms }} }}\nload: {{ open: {{ {load_is} }} }}\n\
+             backend: {{ servers: 1, service: {{ constant: {service} }} }}\nload: {{ open: {{ {load_is} }} }}\n\
              phases: [ {{ name: p, for: 10s }}, {{ name: q, for: 20s {phase} }} ]\n"
         );
         load("t", &text, &Overrides::default()).map(drop).map_err(|report| report.to_string())
@@ -149,13 +154,24 @@ mod tests {
     #[test]
     fn the_problem_stands_at_the_load_and_names_the_cure() {
         let report = check("constant: { rate: 250/s }", "", "").unwrap_err();
-        for words in [
-            "t:6:1",
-            "about 250 requests a second from 0s on",
-            "100 a second (1 at a time, 10ms each)",
-            "overload: true",
-        ] {
+        for words in ["t:6:1", "from 0s on", "(1 at a time, 10ms each)", "overload: true"] {
             assert!(report.contains(words), "{words}: {report}");
+        }
+    }
+
+    #[test]
+    fn rates_have_as_many_digits_as_tell_them_from_each_other_and_from_nothing() {
+        for (rate, service, offered, served) in [
+            ("250/s", "10ms", "250", "100"),
+            ("100.2/s", "10ms", "100.2", "100"),
+            ("0.05/s", "25s", "0.05", "0.04"),
+            ("1/s", "3000s", "1", "0.000333"),
+        ] {
+            let load_is = format!("constant: {{ rate: {rate} }}");
+            let report = checked(service, &load_is, "", "").unwrap_err();
+            let [offered, served] =
+                [format!("about {offered} requests"), format!(" {served} a second (1 at a time, ")];
+            assert!(report.contains(&offered) && report.contains(&served), "{report}");
         }
     }
 }

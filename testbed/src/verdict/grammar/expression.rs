@@ -84,7 +84,20 @@ impl PartialEq for Place {
     }
 }
 
+/// Of the arm in question, and at the beginning of a sentence.
+impl From<Measure> for Expression {
+    fn from(measure: Measure) -> Self {
+        Self::Operand(Operand { what: What::Measure(measure), arm: None, place: Place(1) })
+    }
+}
+
 impl Expression {
+    /// This done to it and `right`.
+    #[must_use]
+    pub fn then(self, operator: Operator, right: Self) -> Self {
+        Self::Of { left: Box::new(self), operator, right: Box::new(right) }
+    }
+
     /// Itself, if it is not divided further.
     pub fn operand(&self) -> Option<&Operand> {
         match self {

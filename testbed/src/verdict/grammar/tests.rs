@@ -137,6 +137,15 @@ fn bytes_are_exact_or_have_decimals() {
     }
 }
 
+#[test]
+fn no_rate_reads_as_nothing_because_it_is_small() {
+    for (value, text) in
+        [(0.0, "0/s"), (99.123_45, "99.1235/s"), (0.012_34, "0.0123/s"), (0.000_04, "0.00004/s")]
+    {
+        assert_eq!(in_unit(value, Unit::PerSecond), text);
+    }
+}
+
 /// Each text fails at the column (of characters) with the message, and all with the same cure.
 fn assert_cure(help: &str, rows: &[(&str, usize, &str)]) {
     for &(text, column, message) in rows {

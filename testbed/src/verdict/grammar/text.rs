@@ -1,8 +1,12 @@
 //! Measures, bounds and values as text.
 
 mod sentence;
+mod writing;
+
+pub use writing::Writing;
 
 use super::{Aggregate, Bound, Comparison, GRANTED, Measure, WAIT};
+use crate::digits::{decimals, fixed};
 use std::fmt;
 use testbed_core::limit::quantity::Bytes;
 use testbed_core::time::Nanos;
@@ -12,16 +16,16 @@ const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 const GIB: f64 = 1024.0 * MIB;
 
-/// A value in base units, as people read it: `14.3ms` for 0.0143 seconds, up to four decimals.
+/// A value in base units, as people read it: `14.3ms` for 0.0143 seconds. Up to four decimals, and more where there
+/// would be fewer than three significant digits: `0.00123/s`.
 pub fn in_unit(value: f64, unit: Unit) -> String {
-    let text = format!("{value:.4}");
-    let short = text.trim_end_matches('0').trim_end_matches('.');
+    let short = fixed(value, decimals(value, 3).max(4));
     match unit {
         Unit::Seconds if value >= 0.0 => Nanos::from_secs_f64(value).to_string(),
         Unit::PerSecond => format!("{short}/s"),
         Unit::Bytes => size(value),
         Unit::BytesPerSecond => format!("{}/s", size(value)),
-        Unit::Seconds | Unit::Ratio | Unit::Requests | Unit::Count => short.to_owned(),
+        Unit::Seconds | Unit::Ratio | Unit::Requests | Unit::Count => short,
     }
 }
 
@@ -43,6 +47,17 @@ fn size(bytes: f64) -> String {
     }
 }
 
+/// What stands behind a value in base units.
+const fn base_unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Seconds => "s",
+        Unit::PerSecond => "/s",
+        Unit::Bytes => "B",
+        Unit::BytesPerSecond => "B/s",
+        Unit::Ratio | Unit::Requests | Unit::Count => "",
+    }
+}
+
 impl Bound {
     /// The bound with its numbers as `number` writes them.
     fn with(&self, number: impl Fn(f64) -> String) -> String {
@@ -54,9 +69,9 @@ impl Bound {
         }
     }
 
-    /// The bound as people read it, for values of this unit: `<= 15s`.
-    pub fn in_unit(&self, unit: Unit) -> String {
-        self.with(|value| in_unit(value, unit))
+    /// The bound as people read it: `<= 15s`.
+    pub fn written(&self, writing: Writing) -> String {
+        self.with(|value| writing.text(value))
     }
 }
 

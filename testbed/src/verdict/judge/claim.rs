@@ -4,7 +4,7 @@ use super::{Finding, Judge};
 use crate::verdict::Class;
 use crate::verdict::evaluate::{Observed, Range, Scope, Unknown, evaluate, value};
 use crate::verdict::grammar::{
-    Bound, Claim, Comparison, Expression, Limit, Measure, What, in_unit,
+    Bound, Claim, Comparison, Expression, Limit, Measure, What, Writing,
 };
 use crate::verdict::oracle;
 use crate::verdict::units::dimension;
@@ -27,17 +27,19 @@ impl Judge<'_> {
             Ok(against) => against,
             Err(Unknown(why)) => return Finding::nothing(measure, claim.limit.to_string(), why),
         };
-        let (limit, expected) = (against.text(None), self.expected(&claim.limit, &against, unit));
+        let limit = against.text(None);
+        let expected = |writing| format!("expected {}", against.expected(&claim.limit, writing));
         let seen = match self.seen(scope, &claim.left) {
             Ok(seen) => seen,
             Err(Unknown(why)) => {
-                let text = format!("{why}, expected {expected}");
+                let text = format!("{why}, {}", expected(Writing::usual(unit)));
                 return Finding { text, ..Finding::nothing(measure, limit, why) };
             }
         };
         let holds = against.holds(seen.range);
         let observed = seen.range.value().filter(|value| value.is_finite());
-        let shown = seen.remark.clone().or_else(|| observed.map(|value| in_unit(value, unit)));
+        let writing = against.writing(unit, observed);
+        let shown = seen.remark.clone().or_else(|| observed.map(|value| writing.text(value)));
         let breach = self.breach(scope, claim, &against).filter(|_| !holds);
         Finding {
             class: if holds { Class::Pass } else { Class::Fail },
@@ -46,7 +48,7 @@ impl Judge<'_> {
             observed,
             remark: seen.remark,
             breach,
-            text: format!("{}, expected {expected}", shown.unwrap_or_default()),
+            text: format!("{}, {}", shown.unwrap_or_default(), expected(writing)),
             limit,
         }
     }
@@ -78,12 +80,6 @@ impl Judge<'_> {
                 Ok(Against::Bound(Bound::Within { centre, tolerance }))
             }
         }
-    }
-
-    fn expected(&self, limit: &Limit, against: &Against, unit: Unit) -> String {
-        let numbers = against.text(Some(unit));
-        let computed = limit.expressions().iter().any(|side| side.number().is_none());
-        if computed { format!("{numbers} ({limit})") } else { numbers }
     }
 
     fn seen(&self, scope: Scope, left: &Expression) -> Result<Seen, Unknown> {
@@ -147,11 +143,27 @@ impl Against {
         Some(self.bound()?.margin(value)).filter(|margin| margin.is_finite())
     }
 
-    /// In base units, or as people read it for values of `unit`.
-    fn text(&self, unit: Option<Unit>) -> String {
-        match (self, unit) {
+    /// How values of `unit` are written beside what was observed.
+    fn writing(&self, unit: Unit, observed: Option<f64>) -> Writing {
+        let both = self.bound().zip(observed);
+        both.map_or_else(
+            || Writing::usual(unit),
+            |(bound, value)| Writing::beside(unit, value, bound),
+        )
+    }
+
+    /// As people read it; behind it the words of `limit`, if it was computed.
+    fn expected(&self, limit: &Limit, writing: Writing) -> String {
+        let numbers = self.text(Some(writing));
+        let computed = limit.expressions().iter().any(|side| side.number().is_none());
+        if computed { format!("{numbers} ({limit})") } else { numbers }
+    }
+
+    /// In base units, or as people read it.
+    fn text(&self, writing: Option<Writing>) -> String {
+        match (self, writing) {
             (Self::Bound(bound), None) => bound.to_string(),
-            (Self::Bound(bound), Some(unit)) => bound.in_unit(unit),
+            (Self::Bound(bound), Some(writing)) => bound.written(writing),
             (Self::Open(comparison, limit), _) => {
                 format!("{comparison} more than {}", limit.low)
             }

@@ -3,6 +3,7 @@
 use super::board::{ArmBoard, Board, Cue, WorkBoard};
 use super::calls::CallBoard;
 use super::downloads::DownloadBoard;
+use crate::digits::significant;
 use testbed_core::time::{Nanos, Time};
 
 /// Run time between two lines with all arms.
@@ -56,8 +57,9 @@ fn arm_text(arm: &ArmBoard) -> String {
 fn calls_text(calls: &CallBoard) -> String {
     let [window, limit, gradient] = calls.law_texts();
     format!(
-        "window {window} limit {limit} gradient {gradient} in flight {} goodput {:.0}/s",
-        calls.in_flight, calls.goodput_per_s,
+        "window {window} limit {limit} gradient {gradient} in flight {} goodput {}/s",
+        calls.in_flight,
+        significant(calls.goodput_per_s, 2),
     )
 }
 

@@ -4,6 +4,7 @@ use super::board::{ArmBoard, Board, Cue, WorkBoard};
 use super::calls::CallBoard;
 use super::downloads::DownloadBoard;
 use super::meter::Sparkline;
+use crate::digits::significant;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::mem::discriminant;
 use std::time::Duration;
@@ -121,8 +122,10 @@ fn arm_text(arm: &ArmBoard, names: usize) -> String {
 fn calls_text(calls: &CallBoard) -> String {
     let [window, limit, gradient] = calls.law_texts();
     format!(
-        "{window:>7} {limit:>5} {gradient:>8} {:>6} {:>7} {:>6.0}",
-        calls.in_flight, calls.waiting, calls.goodput_per_s,
+        "{window:>7} {limit:>5} {gradient:>8} {:>6} {:>7} {:>6}",
+        calls.in_flight,
+        calls.waiting,
+        significant(calls.goodput_per_s, 2),
     )
 }
 

@@ -1,6 +1,7 @@
 //! What cannot work of how requests wait.
 
 use super::{AdmissionFile, Check, ClientConfig, Problem};
+use crate::digits::apart;
 use testbed_core::control::Invalid;
 use testbed_core::queue::{GiveUp, QueueDiscipline};
 
@@ -40,8 +41,8 @@ impl Check<'_> {
             admission.partitions.values().map(|share| share.get()).sum::<f64>() * 100.0;
         // A billionth for what sums of decimal fractions are off.
         if sum_percent > 100.0 + 1e-7 {
-            let message =
-                format!("the shares come to {sum_percent:.0}%; there are 100% of a window");
+            let [sum, whole] = apart(sum_percent, 100.0);
+            let message = format!("the shares come to {sum}%; there are {whole}% of a window");
             let problem = Problem::at_value(at, message).with_help("give some class less");
             self.problems.push(problem);
         }

@@ -6,7 +6,6 @@ use crate::verdict::grammar::{
 };
 use std::fmt;
 use testbed_core::time::Nanos;
-use testbed_core::vitals::Unit;
 
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,14 +124,7 @@ impl fmt::Display for Operand {
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = match self.written.0 {
-            Some(Unit::Seconds) => "s",
-            Some(Unit::PerSecond) => "/s",
-            Some(Unit::Bytes) => "B",
-            Some(Unit::BytesPerSecond) => "B/s",
-            Some(Unit::Ratio | Unit::Requests | Unit::Count) | None => "",
-        };
-        write!(f, "{}{unit}", self.value)
+        write!(f, "{}{}", self.value, self.written.0.map_or("", super::base_unit))
     }
 }
 
