@@ -76,8 +76,8 @@ pub enum Command {
                         interrupted; with --mode both, that of the worse verdict. With --server, they are those of the run there; 1 as well \
                         if the server cannot be reached or runs another experiment.")]
 pub struct RunArgs {
-    /// The experiment file, or a run directory: the same arrivals, service times and faults again, with
-    /// what --set changes; with --server, the experiment's name in the server's folder
+    /// The experiment file, `-` for standard input, or a run directory: the same arrivals, service times and
+    /// faults again, with what --set changes; with --server, the experiment's name in the server's folder
     pub file: PathBuf,
     /// Run it on `windtunnel serve` at http://HOST:PORT, and show it here
     #[arg(long, value_name = "URL", conflicts_with_all = ["out", "listen", "traces", "backend"])]
@@ -192,7 +192,7 @@ pub enum Listen {
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Experiment files
+    /// Experiment files; `-` is standard input
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Print problems as JSON

@@ -6,8 +6,9 @@ pub(crate) mod parts;
 pub(crate) mod replay;
 pub(crate) mod runs;
 
-use std::io::{self, IsTerminal, Read as _};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use testbed::backend::BackendUrl;
 use testbed::drive::interrupt::Interrupt;
 use testbed::drive::world::Signal;
@@ -84,18 +85,36 @@ pub(crate) fn runs(path: &Path) -> Vec<PathBuf> {
     if runs.is_empty() { vec![path.to_owned()] } else { runs }
 }
 
-/// Reads a file as text, if it is not too long to be an experiment.
+/// Reads a file as text, or standard input if it is called `-`, if it is not too long to be an experiment.
 pub(crate) fn read(file: &Path) -> Result<String, Unusable> {
     let unread = |error: io::Error| Unusable::Unread(unreadable(file, &error));
     let name = file.display().to_string();
-    let opened = std::fs::File::open(file).map_err(unread)?;
-    let length = opened.metadata().map_err(unread)?.len();
-    Document::refuse_long(&name, length).map_err(Unusable::Report)?;
-    let mut bytes = Vec::new();
-    // A pipe has no length beforehand.
-    opened.take(READ_AT_MOST).read_to_end(&mut bytes).map_err(unread)?;
+    let bytes = if file == Path::new("-") {
+        standard_input().map_err(unread)?
+    } else {
+        let opened = std::fs::File::open(file).map_err(unread)?;
+        let length = opened.metadata().map_err(unread)?.len();
+        Document::refuse_long(&name, length).map_err(Unusable::Report)?;
+        // A pipe has no length beforehand.
+        at_most(opened).map_err(unread)?
+    };
     let message = format!("error: {name}: not UTF-8 text, so no experiment file");
     String::from_utf8(bytes).map_err(|_| Unusable::Unread(Failure(INVALID, message)))
+}
+
+fn at_most(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(READ_AT_MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Standard input, which is there once, for however many runs are of it.
+fn standard_input() -> io::Result<Vec<u8>> {
+    static READ: OnceLock<Vec<u8>> = OnceLock::new();
+    match READ.get() {
+        Some(bytes) => Ok(bytes.clone()),
+        None => at_most(io::stdin()).map(|bytes| READ.get_or_init(|| bytes).clone()),
+    }
 }
 
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {

@@ -1,7 +1,8 @@
 //! The commands around a file: `init`, `explain`, `plan`.
 
 use crate::shipped;
-use crate::support::Scratch;
+use crate::support::process::Running;
+use crate::support::{HUNG, Scratch};
 
 #[test]
 fn the_first_file_is_valid_and_its_expectations_come_true() {
@@ -57,4 +58,25 @@ fn a_plan_in_a_pipe_has_80_columns_and_no_colour() {
     assert_eq!(longest, Some(80), "{}", said.stdout);
     assert!(!said.stdout.contains('\u{1b}'));
     assert!(scratch.run_dirs().is_empty(), "nothing is run");
+}
+
+/// Whatever reads the file more than once has the same text each time.
+#[test]
+fn a_file_may_come_in_by_standard_input() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.run(&["init", "mine.yaml"]).code, 0);
+    for (args, code) in [
+        (&["check", "-"][..], 0),
+        (&["check", "-", "-"], 0),
+        (&["plan", "-"], 0),
+        (&["run", "-", "--mode", "virtual"], 0),
+        (&["run", "-", "--seeds", "2"], 0),
+        (&["run", "-", "--set", "nope=1"], 3),
+    ] {
+        let file = std::fs::File::open(scratch.path().join("mine.yaml")).unwrap();
+        let finished = Running::start(scratch.path(), args, file.into()).ends_within(HUNG);
+        assert_eq!(finished.code, code, "{args:?}: {}{}", finished.stdout, finished.stderr);
+    }
+    let nothing = scratch.run(&["check", "-"]);
+    assert!(nothing.stdout.contains("-:1:1: the file is empty"), "{}", nothing.stdout);
 }

@@ -22,11 +22,12 @@ const MAX_NODES: usize = 50_000;
 pub(super) type Slip = (Range<usize>, Problem);
 
 /// Parts of the parser's messages, and what mostly helps.
-const CURES: [(&str, &str); 9] = [
+const CURES: [(&str, &str); 10] = [
     ("tab", "indent with spaces"),
     ("mapping values are not allowed", "is the indentation right? Text with `: ` needs quotes"),
     ("simple key", "the line here or the one above lacks the `: ` of `name: value`"),
     ("quoted scalar", "close the quotes"),
+    ("may not precede", "write a space after the colon"),
     ("flow", "close the bracket; text with `,` needs quotes here"),
     ("indentation", "is a bracket open further up, or the indentation wrong?"),
     ("':' indicator", "is a bracket open further up?"),
