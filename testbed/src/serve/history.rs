@@ -108,9 +108,6 @@ impl History {
 impl Reader {
     /// The next message as a server-sent event; `None` after the last.
     pub(crate) fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(frame) = self.before.pop_front() {
-            return Poll::Ready(Some(frame));
-        }
         if self.over {
             return Poll::Ready(None);
         }
@@ -121,6 +118,9 @@ impl Reader {
             self.over = true;
             return Poll::Ready(Some(Message::Dropped.frame().into()));
         };
+        if let Some(frame) = self.before.pop_front() {
+            return Poll::Ready(Some(frame));
+        }
         let message = log.kept.get((next - oldest) as usize).cloned();
         let over = log.info.is_over();
         if let Some(place) = log.readers.get_mut(&self.id) {
@@ -255,6 +255,16 @@ mod tests {
         (5..8).for_each(|number| history.tell(&phase(number)));
         assert_eq!(read(&mut reader), "run phase phase phase phase phase phase.");
         assert_eq!(history.info().readers_dropped, 0);
+    }
+
+    #[test]
+    fn who_is_let_go_is_not_told_what_it_has_missed() {
+        let history = history(3);
+        (0..3).for_each(|number| history.tell(&phase(number)));
+        let mut slow = history.reader().unwrap();
+        (3..7).for_each(|number| history.tell(&phase(number)));
+        assert_eq!(read(&mut slow), "dropped");
+        assert_eq!(history.info().readers_dropped, 1);
     }
 
     #[test]
