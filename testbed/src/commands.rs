@@ -15,6 +15,7 @@ use testbed::experiment::document::Document;
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
+use testbed::run_dir::NoRun;
 use testbed::say;
 use testbed::traces::{Collector, ENDPOINT_VARIABLE, TraceOptions};
 
@@ -61,7 +62,10 @@ pub(crate) fn interrupted(interrupt: &Interrupt) -> u8 {
 
 pub(crate) fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan), Failure> {
     let invalid = |report: Report| Failure(INVALID, report.render(colour(&io::stderr())));
-    let file = &experiment_file(file);
+    let (folder, file) = (file, &experiment_file(file));
+    if folder.is_dir() {
+        file.metadata().map_err(|source| no_run(file, source))?;
+    }
     let text = read(file).map_err(|unusable| match unusable {
         Unusable::Report(report) => invalid(report),
         Unusable::Unread(failure) => failure,
@@ -69,6 +73,10 @@ pub(crate) fn load(file: &Path, overrides: &Overrides) -> Result<(String, Plan),
     let overrides = overrides.clone().of(file);
     let plan = experiment::load(&file.display().to_string(), &text, &overrides).map_err(invalid)?;
     Ok((text, plan))
+}
+
+fn no_run(file: &Path, source: io::Error) -> Failure {
+    Failure(USAGE, format!("error: {}", NoRun { path: file.to_owned(), source }))
 }
 
 /// The experiment file that is meant: that of a run, if it is a run directory.
@@ -86,12 +94,13 @@ pub(crate) fn read(file: &Path) -> Result<String, Unusable> {
     let mut bytes = Vec::new();
     // A pipe has no length beforehand.
     opened.take(READ_AT_MOST).read_to_end(&mut bytes).map_err(unread)?;
-    let message = format!("error: {name}: not UTF-8 text, so no experiment file");
-    String::from_utf8(bytes).map_err(|_| Unusable::Unread(Failure(INVALID, message)))
+    Document::text_of(&name, bytes).map_err(Unusable::Report)
 }
 
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
-    Failure(USAGE, format!("error: cannot read {}: {error}", file.display()))
+    let is_folder = error.kind() == io::ErrorKind::IsADirectory;
+    let cure = if is_folder { "; name a file in it" } else { "" };
+    Failure(USAGE, format!("error: cannot read {}: {error}{cure}", file.display()))
 }
 
 /// Whether to colour what is written there.
