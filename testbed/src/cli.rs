@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use values::{axis, key_value, listen};
+use values::{axis, jobs, key_value, listen, seed};
 
 /// A wind tunnel for concurrency controllers: runs the real law against a backend that is held at
 /// a chosen degree of congestion, shows its window and gradient, and says whether what the
@@ -58,6 +58,7 @@ pub enum Command {
     /// List what there is: controllers, arrivals, toxics, series, metrics
     List(ListArgs),
     /// Print the JSON Schema of experiment files, for editors
+    #[command(after_help = "Exit codes: 1 it cannot be written.")]
     Schema,
     /// Run the fake backend alone, for a client of your own
     Backend(BackendArgs),
@@ -86,7 +87,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub mode: Option<RunMode>,
     /// The seed of all chance; default: what the file says
-    #[arg(long)]
+    #[arg(long, value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Repeat a virtual run with this many seeds, on all cores; default: what the file says
     #[arg(long, value_name = "N", conflicts_with_all = ["server", "traces"],
@@ -137,7 +138,7 @@ pub struct SweepArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: Option<u32>,
     /// The first seed; default: what the file says
-    #[arg(long)]
+    #[arg(long, value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Change a field of the file at every point
     #[arg(long, value_name = "PATH=VALUE", value_parser = key_value)]
@@ -146,7 +147,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
     /// How many points run at a time; default: one a core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<NonZeroUsize>,
     /// Print the results as JSON
     #[arg(long)]
@@ -191,6 +192,7 @@ pub enum Listen {
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 all are valid, 2 one cannot be read, 3 one is not valid.")]
 pub struct CheckArgs {
     /// Experiment files; `-` is standard input
     #[arg(required = true)]
@@ -216,7 +218,7 @@ pub struct VerifyArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 1 it cannot be written, 2 there is such a file already.")]
 pub struct InitArgs {
-    /// The file to write; one that is there is left as it is
+    /// The file to write; one that is there is left as it is. `-` is standard output
     #[arg(default_value = "experiment.yaml")]
     pub file: PathBuf,
 }
@@ -242,7 +244,7 @@ pub struct PlanArgs {
     #[arg(long)]
     pub mode: Option<Mode>,
     /// As in `run`
-    #[arg(long)]
+    #[arg(long, value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// As in `run`
     #[arg(long, value_name = "PATH=VALUE", value_parser = key_value)]
@@ -257,7 +259,8 @@ pub struct PlanArgs {
                         window.\nExample: windtunnel law '{velox: {window: integer, start: 2}}' \
                         --input rtts.csv\n\nA limiter needs now_ns and n (bytes), and may have op \
                         (allow, reserve or reserve_cancel); it appends ok and delay_ns.\nExample: \
-                        windtunnel law '{fifo: {levels: {global: {rate: 4MiB/s}}}}' --input asks.csv")]
+                        windtunnel law '{fifo: {levels: {global: {rate: 4MiB/s}}}}' --input asks.csv\n\nExit codes: 2 there is no such law or \
+                        input, or a row cannot be read.")]
 pub struct LawArgs {
     /// The law, as an experiment file has it: '{velox: {window: integer}}'
     pub law: String,
@@ -310,6 +313,7 @@ pub struct ReportArgs {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 2 there is no such list.")]
 pub struct ListArgs {
     /// One list; all, if left out
     pub what: Option<Listed>,

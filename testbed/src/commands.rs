@@ -98,8 +98,7 @@ pub(crate) fn read(file: &Path) -> Result<String, Unusable> {
         // A pipe has no length beforehand.
         at_most(opened).map_err(unread)?
     };
-    let message = format!("error: {name}: not UTF-8 text, so no experiment file");
-    String::from_utf8(bytes).map_err(|_| Unusable::Unread(Failure(INVALID, message)))
+    Document::text_of(&name, bytes).map_err(Unusable::Report)
 }
 
 fn at_most(from: impl Read) -> io::Result<Vec<u8>> {
@@ -118,7 +117,9 @@ fn standard_input() -> io::Result<Vec<u8>> {
 }
 
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
-    Failure(USAGE, format!("error: cannot read {}: {error}", file.display()))
+    let is_folder = error.kind() == io::ErrorKind::IsADirectory;
+    let cure = if is_folder { "; name a file in it" } else { "" };
+    Failure(USAGE, format!("error: cannot read {}: {error}{cure}", file.display()))
 }
 
 /// Whether to colour what is written there.

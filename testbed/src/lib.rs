@@ -32,6 +32,7 @@ pub mod run_dir;
 pub mod say;
 pub mod seeds;
 pub mod serve;
+pub mod shell;
 pub mod sweep;
 pub mod trace_ids;
 pub mod traces;

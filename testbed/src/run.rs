@@ -70,7 +70,7 @@ pub struct RunOptions {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The run directory cannot be written.
-    #[error("cannot write the run directory {path}: {source}", path = .path.display())]
+    #[error("cannot write the run directory {path}: {source}; choose another place with --out", path = .path.display())]
     RunDir {
         /// The directory.
         path: PathBuf,

@@ -6,6 +6,7 @@ pub use summary::{Spread, Summary};
 
 use crate::drive::engine::FaultEngine;
 use crate::drive::interrupt::Interrupt;
+use crate::drive::world::Signal;
 use crate::experiment::plan::Plan;
 use crate::run::{Finished, Outcome, Prepared, RunError, execute};
 use crate::run_dir::RunDir;
@@ -21,6 +22,8 @@ use std::{io, thread};
 pub struct FinishedSeeds {
     /// The verdict over all; none if it was stopped.
     pub summary: Option<Summary>,
+    /// What stopped it, if anything did.
+    pub signal: Option<Signal>,
     /// Where the run directories are, and the verdict over all.
     pub run_dir: PathBuf,
 }
@@ -50,7 +53,8 @@ pub fn run_seeds(
         })
         .collect();
     let summary = verdicts.map(|verdicts| Summary::new(plan, &verdicts));
-    let finished = FinishedSeeds { summary, run_dir: parent.path().to_owned() };
+    let signal = interrupt.signal();
+    let finished = FinishedSeeds { summary, signal, run_dir: parent.path().to_owned() };
     finished.write(&parent, plan).map_err(unwritten)?;
     Ok(finished)
 }
@@ -93,9 +97,10 @@ fn take<'p>(plans: &'p [Plan], next: &AtomicUsize) -> Option<(usize, &'p Plan)> 
 }
 
 impl FinishedSeeds {
-    /// The exit code of the process: by the verdict over all, or 130 if it was stopped.
+    /// The exit code of the process: by the verdict over all, or by the signal that stopped it.
     pub fn exit_code(&self) -> u8 {
-        self.summary.as_ref().map_or(130, |summary| summary.class.exit_code())
+        let stopped = || self.signal.unwrap_or(Signal::Interrupt).exit_code();
+        self.summary.as_ref().map_or_else(stopped, |summary| summary.class.exit_code())
     }
 
     /// The verdict over all as text.

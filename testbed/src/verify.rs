@@ -11,6 +11,7 @@ use crate::experiment::problem::Report;
 use crate::experiment::{self, Overrides};
 use crate::run::{has_waits, labels};
 use crate::run_dir::{self, NoRun};
+use crate::shell;
 use crate::watch::arrivals::{self, ArrivalLog};
 use crate::watch::journal::Journal;
 use crate::watch::recorder::Recorder;
@@ -36,7 +37,7 @@ pub enum VerifyError {
     #[error(
         "this run was live, and no two of those are alike; `windtunnel run {path} --mode virtual` runs the same in \
          virtual time",
-        path = .0.display()
+        path = shell::word(.0)
     )]
     Live(PathBuf),
     /// It broke this time.

@@ -195,6 +195,19 @@ fn examples(markdown: &str) -> impl Iterator<Item = &str> {
     blocks.filter_map(|block| block.strip_prefix("yaml\n")).filter(|yaml| yaml.contains("\narms:"))
 }
 
+/// A bare bracket is a pattern of file names to a shell; zsh refuses a command with one that no file has.
+#[test]
+fn paths_with_brackets_are_in_quotes_in_documents() {
+    let mut found = Vec::new();
+    for document in files("md") {
+        let options = document.text.split("--set ").skip(1);
+        let bare = options.filter_map(|rest| rest.split([' ', '`', '\n']).next());
+        let bare = bare.filter(|word| word.contains('[') && !word.starts_with(['\'', '"']));
+        found.extend(bare.map(|word| format!("{}: --set {word}", document.name)));
+    }
+    assert_none("in quotes, please", &found);
+}
+
 #[test]
 fn experiments_in_documents_are_valid() {
     let documents = files("md");

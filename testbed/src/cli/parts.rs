@@ -13,6 +13,9 @@ use testbed_core::time::Nanos;
 
 /// Arguments of `backend`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 1 a port is taken, 2 bad command line, 130 or 143 interrupted."
+)]
 pub struct BackendArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]

@@ -3,6 +3,7 @@
 use super::{Axis, Listen};
 use crate::experiment::file::Mode;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use testbed_core::distribution::Distribution;
 use testbed_core::quantity::{Share, parse_duration, parse_share};
 use testbed_core::time::Nanos;
@@ -17,8 +18,18 @@ pub(super) fn axis(text: &str) -> Result<Axis, String> {
 }
 
 pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
-    let (path, value) = text.split_once('=').ok_or("write PATH=VALUE, such as run.seed=8")?;
-    Ok((path.trim().to_owned(), value.trim().to_owned()))
+    let cure = "write PATH=VALUE, such as run.seed=8";
+    let (path, value) = text.split_once('=').ok_or(cure)?;
+    let [path, value] = [path, value].map(|part| part.trim().to_owned());
+    if path.is_empty() { Err(cure.to_owned()) } else { Ok((path, value)) }
+}
+
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "write a whole number, 0 or more".to_owned())
+}
+
+pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "write a whole number, 1 or more".to_owned())
 }
 
 pub(super) fn listen(text: &str) -> Result<Listen, String> {

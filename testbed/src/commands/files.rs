@@ -7,7 +7,7 @@ use testbed::cli::{CheckArgs, ExplainArgs, InitArgs, LawArgs, PlanArgs};
 use testbed::experiment::plan::Plan;
 use testbed::experiment::problem::Report;
 use testbed::experiment::{self, Overrides};
-use testbed::{init, law, overview, say};
+use testbed::{init, law, overview, say, shell};
 
 pub(crate) fn check_command(args: &CheckArgs) -> Result<u8, Failure> {
     let (mut code, mut problems) = (0, Vec::new());
@@ -62,14 +62,21 @@ fn summary(name: &str, plan: &Plan) -> String {
 }
 
 pub(crate) fn init_command(args: &InitArgs) -> Result<u8, Failure> {
+    if args.file == Path::new("-") {
+        print(init::STARTER)?;
+        return Ok(0);
+    }
     let name = args.file.display();
     init::init(&args.file).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure(USAGE, format!("error: {name} is there already; name another file"))
         }
+        io::ErrorKind::NotFound => {
+            Failure(BROKEN, format!("error: there is no folder for {name}; make it first"))
+        }
         _ => Failure(BROKEN, format!("error: cannot write {name}: {error}")),
     })?;
-    print(&format!("wrote {name}; try: windtunnel run {name}\n"))?;
+    print(&format!("wrote {name}; try: windtunnel run {}\n", shell::word(&args.file)))?;
     Ok(0)
 }
 

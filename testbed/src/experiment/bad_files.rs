@@ -1,7 +1,9 @@
 //! The files of `testbed/tests/bad`, each with all that is said of it. `BLESS=1` writes down what is said
 //! now; then look at the difference.
 
-use super::{Overrides, load};
+use super::document::Document;
+use super::{Overrides, load, schema};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,4 +48,38 @@ fn every_mistake_has_a_place_of_its_own_and_most_have_a_cure() {
         }
         assert!(problems.as_array().unwrap().iter().any(|problem| problem["help"].is_string()));
     }
+}
+
+/// A block of the file that cannot be read is one mistake: nothing is said that only follows from it.
+#[test]
+fn a_block_that_cannot_be_read_has_no_consequences() {
+    let schema = schema();
+    let blocks = schema["properties"].as_object().unwrap();
+    let (mut looked, mut follow) = (0, Vec::new());
+    for file in shipped() {
+        let text = fs::read_to_string(&file).unwrap();
+        let document = Document::parse("f", &text).unwrap();
+        for block in blocks.keys().filter(|block| document.has(&format!("/{block}"))) {
+            let mut broken = Overrides::at(&file);
+            broken.set.push((block.clone(), "[[]]".to_owned()));
+            let problems = load("f", &text, &broken).unwrap_err().to_json();
+            let others = problems.as_array().unwrap().iter().filter(|problem| {
+                !problem["path"].as_str().unwrap().starts_with(&format!("/{block}"))
+            });
+            let name = file.file_name().unwrap().to_string_lossy().into_owned();
+            follow.extend(others.map(|problem: &Value| format!("{name}, {block}: {problem}")));
+            looked += 1;
+        }
+    }
+    assert!(looked > 100, "{looked}");
+    assert!(follow.is_empty(), "{}", follow.join("\n"));
+}
+
+/// Shipped experiments, of every kind.
+fn shipped() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments");
+    let entries = ["load", "stall", "starvation", "backend", "faults"]
+        .map(|folder| fs::read_dir(root.join(folder)));
+    let paths = entries.into_iter().flat_map(Result::unwrap).map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|found| found == "yaml")).collect()
 }

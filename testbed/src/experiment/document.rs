@@ -95,6 +95,22 @@ impl Document {
         Err(Report::placed(Source::new(name, ""), vec![(0..0, problem)]))
     }
 
+    /// The bytes of a file as text.
+    ///
+    /// # Errors
+    /// If they are not UTF-8, at the first byte that is not.
+    pub fn text_of(name: &str, bytes: Vec<u8>) -> Result<String, Report> {
+        String::from_utf8(bytes).map_err(|error| {
+            let (sound, _) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+            let message = "not UTF-8 text, so no experiment file";
+            let problem = Problem::at_value("", message)
+                .with_help("save it in the encoding UTF-8; is this the right file?");
+            // What follows is no text: it cannot be shown.
+            let source = Source::new(name, &String::from_utf8_lossy(sound));
+            Report::placed(source, vec![(sound.len()..sound.len(), problem)])
+        })
+    }
+
     /// The text this was parsed from.
     pub fn source(&self) -> &Source {
         &self.source

@@ -61,17 +61,20 @@ fn unknown(schema: &Value, at: &Place<'_>, above: &[&str], rest: &[&str]) -> Unk
     Unknown { message, help }
 }
 
-/// The path of every field, with lists and names of arms left out.
+/// The path of every field, with lists and names of arms left out. A law within a law has the fields of any
+/// other, so what is in a type that is in itself is left out, too.
 pub fn paths(schema: &Value) -> Vec<String> {
-    let (mut found, mut open) = (Vec::new(), vec![(String::new(), Place::root(schema))]);
-    while let Some((path, place)) = open.pop() {
-        // As deep as the deepest field and a bit: a schema that held itself would have no end.
-        if path.matches('.').count() > 10 {
-            continue;
-        }
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), Place::root(schema), Vec::new())];
+    while let Some((path, place, above)) = open.pop() {
         for name in place.names() {
+            let Some((inside, _)) = place.step(name) else { continue };
             let inner = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-            open.extend(place.step(name).map(|(place, _)| (inner.clone(), place)));
+            let own = inside.definition();
+            if own.is_none_or(|own| !above.contains(&own)) {
+                let above = above.iter().copied().chain(own).collect();
+                open.push((inner.clone(), inside, above));
+            }
             found.push(inner);
         }
     }

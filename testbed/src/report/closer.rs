@@ -1,6 +1,7 @@
 //! What matters of a run that did not pass, and how to look closer.
 
 use crate::experiment::file::Waits;
+use crate::shell;
 use crate::verdict::{Class, Judged, Verdict, oracle};
 use crate::watch::series::PerRequest;
 use std::path::Path;
@@ -15,7 +16,11 @@ pub(super) fn text(waits: Waits, verdict: &Verdict, run_dir: &Path) -> String {
     let (line, command) = match (verdict.breaches.first(), worst(verdict)) {
         (Some(breach), _) => (
             format!("{}: {}", breach.arm, breach.message),
-            format!("grep '\"arm\":\"{}\"' {}", breach.arm, run_dir.join("events.jsonl").display()),
+            format!(
+                "grep '\"arm\":\"{}\"' {}",
+                breach.arm,
+                shell::word(&run_dir.join("events.jsonl"))
+            ),
         ),
         (None, Some(judged)) => (sentence(judged), command(waits, judged, run_dir)),
         (None, None) => return String::new(),
@@ -43,10 +48,10 @@ fn command(waits: Waits, judged: &Judged, run_dir: &Path) -> String {
         |name: &&str| name.contains('.') && name.split('.').all(is_lower) && !of_oracle(name);
     let separator = |c: char| !(c.is_ascii_alphanumeric() || "._".contains(c));
     let series = judged.measure.split(separator).find(recorded);
-    let file = |name: &str| run_dir.join(name).display().to_string();
+    let file = |name: &str| shell::word(&run_dir.join(name));
     match series {
         Some("limiter.wait" | "limiter.fifo_wait" | "limiter.overrun") if waits == Waits::Off => {
-            format!("windtunnel run {} --set record.waits=all", run_dir.display())
+            format!("windtunnel run {} --set record.waits=all", shell::word(run_dir))
         }
         Some("limiter.wait" | "limiter.fifo_wait" | "limiter.overrun") => {
             format!("grep ',{},' {}", judged.arm, file("waits.csv"))
@@ -82,10 +87,14 @@ mod tests {
     }
 
     fn said(class: Class, expectations: Vec<Judged>) -> String {
+        said_in("runs/1", class, expectations)
+    }
+
+    fn said_in(run_dir: &str, class: Class, expectations: Vec<Judged>) -> String {
         let (breaches, holds, generators) = (Vec::new(), Vec::new(), Vec::new());
         let (ended, utilised) = (None, Vec::new());
         let verdict = Verdict { class, ended, expectations, breaches, holds, utilised, generators };
-        text(Waits::Waited, &verdict, Path::new("runs/1"))
+        text(Waits::Waited, &verdict, Path::new(run_dir))
     }
 
     #[test]
@@ -108,6 +117,17 @@ mod tests {
                     "  x: {measure} of double in degraded = 2, expected <= 1\n  look closer: {command}\n"
                 )
             );
+        }
+    }
+
+    #[test]
+    fn the_command_is_one_for_a_shell_wherever_the_run_is() {
+        for measure in ["max(controller.window)", "max(limiter.wait)", "p50(rpc.latency)"] {
+            let said = said_in("my runs/1", Class::Fail, vec![judged(measure, Class::Fail)]);
+            let (_, command) = said.split_once("look closer: ").unwrap();
+            let words = shlex::split(command).unwrap();
+            assert_eq!(words.len(), 3, "{command}");
+            assert!(words[2].starts_with("my runs/1/"), "{command}");
         }
     }
 

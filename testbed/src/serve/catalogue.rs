@@ -76,9 +76,9 @@ pub enum Unfound {
         /// What the system says.
         reason: io::Error,
     },
-    /// It is too long to be an experiment.
+    /// It is too long to be an experiment, or no text.
     #[error("{0}")]
-    Long(Report),
+    Refused(Report),
 }
 
 impl Catalogue {
@@ -152,10 +152,11 @@ impl Catalogue {
             return Err(self.missing(name.as_str()));
         }
         let length = path.metadata().map_err(unread)?.len();
-        Document::refuse_long(&name.file(), length).map_err(Unfound::Long)?;
-        let mut text = String::new();
+        Document::refuse_long(&name.file(), length).map_err(Unfound::Refused)?;
+        let mut bytes = Vec::new();
         let opened = File::open(&path).map_err(unread)?;
-        opened.take(READ_AT_MOST).read_to_string(&mut text).map_err(unread)?;
+        opened.take(READ_AT_MOST).read_to_end(&mut bytes).map_err(unread)?;
+        let text = Document::text_of(&name.file(), bytes).map_err(Unfound::Refused)?;
         Ok(Found { name: called(), text, file: path })
     }
 

@@ -39,7 +39,7 @@ impl From<Unfound> for Refusal {
             Unfound::Missing { .. } => StatusCode::NOT_FOUND,
             Unfound::Outside(_) => StatusCode::FORBIDDEN,
             Unfound::Unread { .. } => StatusCode::INTERNAL_SERVER_ERROR,
-            Unfound::Long(report) => return Self::from(report),
+            Unfound::Refused(report) => return Self::from(report),
         };
         Self::new(status, unfound.to_string())
     }

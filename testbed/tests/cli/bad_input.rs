@@ -238,7 +238,8 @@ fn files_that_are_something_else() {
             &["bad.yaml:2:1: ", "second document", "remove the `---`"],
         ),
         (b"name: a\0b\n", &["bad.yaml:1:8: ", "control character U+0000", "remove it"]),
-        (b"name: caf\xe9\n", &["bad.yaml", "not UTF-8"]),
+        (b"name: caf\xe9\n", &["bad.yaml:1:10: ", "not UTF-8", "save it in the encoding UTF-8"]),
+        (b"\xff\xfev\0", &["bad.yaml:1:1: ", "not UTF-8", "save it in the encoding UTF-8"]),
         (
             bomb.as_bytes(),
             &["bad.yaml:1:4: ", "anchors and aliases are not used", "write the value out"],
@@ -302,15 +303,24 @@ fn check_as_json_has_place_message_and_cure_of_each_problem() {
     assert_eq!(finished.code, 3);
 }
 
-/// Whoever asks for JSON reads one document, whatever is in the files.
+/// Whoever asks for JSON reads one document, whatever is in the files, and it has as many problems as there are files
+/// with one.
 #[test]
 fn check_as_json_is_one_document() {
     let scratch = Scratch::new();
     scratch.file("good.yaml", BASE);
     scratch.file("bad.yaml", with("colour: red"));
-    for files in [&["good.yaml"][..], &["bad.yaml"], &["bad.yaml", "good.yaml", "bad.yaml"]] {
+    scratch.file("latin1.yaml", b"name: caf\xe9\n");
+    scratch.file("long.yaml", vec![b'#'; 2_000_000]);
+    for (files, problems) in [
+        (&["good.yaml"][..], 0),
+        (&["bad.yaml"], 1),
+        (&["bad.yaml", "good.yaml", "bad.yaml"], 2),
+        (&["latin1.yaml", "long.yaml", "good.yaml"], 2),
+    ] {
         let finished = run(&scratch, &[&["check", "--json"], files].concat());
-        let document: Result<Value, _> = serde_json::from_str(&finished.stdout);
-        assert!(document.is_ok(), "{files:?}: {document:?} in {}", finished.stdout);
+        let document: Vec<Value> = serde_json::from_str(&finished.stdout).unwrap();
+        assert_eq!(document.len(), problems, "{files:?}: {}", finished.stdout);
+        assert_eq!(finished.code, if problems > 0 { 3 } else { 0 }, "{files:?}");
     }
 }

@@ -16,6 +16,21 @@ fn the_first_file_is_valid_and_its_expectations_come_true() {
     }
 }
 
+/// What it says can be pasted into a shell, and what goes through a pipe is the same file.
+#[test]
+fn what_init_says_to_try_works_whatever_the_name() {
+    let scratch = Scratch::new();
+    for name in ["a b.yaml", "it's ü.yaml", "$(x).yaml"] {
+        let written = scratch.run(&["init", name]);
+        let (_, command) = written.stdout.split_once("try: ").unwrap();
+        let words = shlex::split(command).unwrap();
+        assert_eq!(words, ["windtunnel", "run", name]);
+    }
+    let printed = scratch.run(&["init", "-"]);
+    assert_eq!(printed.stdout, testbed::init::STARTER);
+    assert!(!scratch.path().join("-").exists());
+}
+
 #[test]
 fn a_file_that_is_there_is_not_overwritten() {
     let scratch = Scratch::new();
@@ -27,6 +42,7 @@ fn a_file_that_is_there_is_not_overwritten() {
     assert_eq!(kept, "mine");
     let nowhere = scratch.run(&["init", "no/folder/here.yaml"]);
     assert_eq!(nowhere.code, 1, "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("there is no folder for"), "{}", nowhere.stderr);
 }
 
 #[test]

@@ -75,7 +75,13 @@ fn a_command_line_that_cannot_be_read_is_2_and_names_what_is_wrong() {
         (&["run", "calm.yaml", "--set", "run.seed"], "PATH=VALUE"),
         (&["run", "missing.yaml"], "cannot read missing.yaml"),
         (&["check", "missing.yaml"], "cannot read missing.yaml"),
-        (&["run", "."], "directory"),
+        (&["run", "."], "a directory that `windtunnel run` made"),
+        (&["replay", "."], "a directory that `windtunnel run` made"),
+        (&["plan", "."], "a directory that `windtunnel run` made"),
+        (&["check", "."], "name a file in it"),
+        (&["run", "calm.yaml", "--seed", "-1"], "write a whole number, 0 or more"),
+        (&["run", "calm.yaml", "--set", "=1"], "PATH=VALUE"),
+        (&["sweep", "calm.yaml", "--jobs", "0"], "write a whole number, 1 or more"),
         (&["list", "laws"], "controllers"),
         (&["backend", "--servers", "0"], "--servers"),
         (&["backend", "--service", "{constant: 5}"], "--service"),
@@ -92,6 +98,25 @@ fn a_place_where_nothing_can_be_written_is_1_and_is_named() {
     let finished = scratch().run(&["run", "calm.yaml", "--out", "calm.yaml/runs"]);
     assert_eq!(finished.code, 1, "{}", finished.stderr);
     assert!(finished.stderr.contains("calm.yaml/runs"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("--out"), "{}", finished.stderr);
+}
+
+/// Scripts branch on them, and look for them in the help.
+#[test]
+fn the_help_of_every_command_has_its_exit_codes() {
+    let scratch = Scratch::new();
+    let help = scratch.run(&["--help"]).stdout;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let named = commands.lines().filter_map(|line| line.strip_prefix("  "));
+    let names =
+        named.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next());
+    let names: Vec<_> = names.filter(|name| *name != "help").collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        let help = scratch.run(&[name, "--help"]).stdout;
+        assert!(help.to_lowercase().contains("exit code"), "{name}: {help}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod scorecard;
 mod seeds;
 mod sentences;
 mod serve;
+mod signals;
 mod stall;
 mod sweep;
 mod verify;

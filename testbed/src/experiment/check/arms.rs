@@ -82,6 +82,11 @@ impl Check<'_> {
         self.problems.lost.covers(&format!("{}/{field}", self.at))
     }
 
+    /// Whether a block of the arm, or the common one, could not be read: what it says is not known.
+    fn is_unknown(&self, block: &str) -> bool {
+        self.is_lost(block) || self.problems.lost.covers(&format!("/{block}"))
+    }
+
     fn problem(&mut self, message: String, help: &str) {
         self.problems.push(Problem::at_key(&self.at, message).with_help(help));
     }
@@ -158,6 +163,9 @@ impl Check<'_> {
 
     /// The classes of a trace are those of the client.
     fn classes(&mut self, load: &mut LoadConfig, client: &ClientConfig) {
+        if self.is_unknown("client") {
+            return;
+        }
         let Some(("open/trace", trace)) = load.trace_mut() else { return };
         if let Err(name) = trace.sort_classes(client.classes.keys()) {
             let own = self.arm.load.is_some();
@@ -178,7 +186,7 @@ impl Check<'_> {
             LoadConfig::Input(input) => (input.requests, "requests of input"),
             LoadConfig::Open(_) => return,
         };
-        if self.is_lost("admission") || self.problems.lost.covers("/admission") {
+        if self.is_unknown("admission") {
             return;
         }
         if at_once > u64::from(admission.max_waiting) {

@@ -38,8 +38,7 @@ fn common(root: &Node) -> Vec<Field> {
 /// Takes `set` out of an arm. What is no mapping stays, for the schema to refuse.
 fn take_settings(arm: &mut Node) -> Vec<Field> {
     let Data::Mapping(fields) = &mut arm.data else { return Vec::new() };
-    let settings =
-        |field: &Field| field.name == "set" && matches!(field.value.data, Data::Mapping(_));
+    let settings = |field: &Field| field.name == "set" && is_mapping(&field.value);
     let Some(place) = fields.iter().position(settings) else { return Vec::new() };
     match fields.remove(place).value.data {
         Data::Mapping(settings) => settings,
@@ -58,12 +57,21 @@ fn set(arm: &mut Node, common: &[Field], setting: Field) -> Result<(), Slip> {
             format!("a path in `set` begins with {}", known().collect::<Vec<_>>().join(", "));
         return Err((name_span, Problem::at_key("", message).with_help(help)));
     }
+    // A common block that is no mapping is refused as such, and once.
+    let is_spoilt = |field: &Field| field.name == block && !is_mapping(&field.value);
+    if common.iter().any(is_spoilt) {
+        return Ok(());
+    }
     take_over(arm, common, block, &name_span);
     let put = put(arm, &segments, Given::Text(name_span.clone(), value));
     put.map(|_| ()).map_err(|missing| {
         let message = format!("`{path}`: {}", missing.message);
         (name_span, Problem::at_key("", message).with_help(missing.help("the arm")))
     })
+}
+
+const fn is_mapping(node: &Node) -> bool {
+    matches!(node.data, Data::Mapping(_))
 }
 
 /// Gives the arm its own copy of a common block, or an empty one that is named at `span`, if it has none yet.

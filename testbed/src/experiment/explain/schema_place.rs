@@ -39,6 +39,11 @@ impl<'s> Place<'s> {
         self.outer
     }
 
+    /// The name of the type of values here, if it has one.
+    pub(super) const fn definition(&self) -> Option<&'s str> {
+        self.definition
+    }
+
     /// The place of a part of the schema.
     pub(super) fn inside(&self, outer: &'s Value) -> Self {
         let (mut node, mut definition) = (outer, None);
@@ -86,10 +91,23 @@ impl<'s> Place<'s> {
 
     /// Fields: those of a mapping, and those of each of its kinds.
     fn properties(&self) -> impl Iterator<Item = (&'s str, Self)> + use<'s> {
+        self.fields_beside().chain(self.kinds())
+    }
+
+    /// The fields that a mapping has whatever its kind.
+    fn fields_beside(&self) -> impl Iterator<Item = (&'s str, Self)> + use<'s> {
+        self.fields_of(self.node)
+    }
+
+    /// The fields of which a mapping has one, its kind.
+    fn kinds(&self) -> impl Iterator<Item = (&'s str, Self)> + use<'s> {
         let own = *self;
-        let fields = |node: &'s Value| node.get("properties").and_then(Value::as_object);
-        let kinds = self.branches().filter_map(move |branch| fields(branch.node));
-        let all = fields(self.node).into_iter().chain(kinds).flatten();
+        self.branches().flat_map(move |branch| own.fields_of(branch.node))
+    }
+
+    fn fields_of(&self, node: &'s Value) -> impl Iterator<Item = (&'s str, Self)> + use<'s> {
+        let own = *self;
+        let all = node.get("properties").and_then(Value::as_object).into_iter().flatten();
         // What a kind brings in is `true` in the mapping that it is joined to.
         let all = all.filter(|(_, field)| field.is_object());
         all.map(move |(name, field)| (name.as_str(), own.inside(field)))
@@ -150,7 +168,8 @@ impl<'s> Place<'s> {
     /// The type in words.
     pub(super) fn kind(&self) -> String {
         let words: Vec<_> = self.branches().filter_map(|branch| branch.word()).collect();
-        let kinds: Vec<_> = self.properties().map(|(name, _)| name).collect();
+        let kinds: Vec<_> = self.kinds().map(|(name, _)| name).collect();
+        let beside: Vec<_> = self.fields_beside().map(|(name, _)| name).collect();
         match (self.definition, self.entry()) {
             (Some(name), _) if self.node.get("pattern").is_some() => noun(name),
             (_, Some(entry)) if self.node.get("items").is_some() => {
@@ -159,11 +178,17 @@ impl<'s> Place<'s> {
             (_, Some(entry)) if self.node.get("properties").is_none() => {
                 format!("a mapping from names to values; each value is {}", entry.kind())
             }
-            _ if !words.is_empty() && kinds.is_empty() => {
+            _ if !words.is_empty() && kinds.is_empty() && beside.is_empty() => {
                 format!("one of the words {}", list(&words))
             }
             _ if self.node.get("oneOf").is_some() => {
-                format!("a mapping with one kind of {}{}", list(&kinds), or_words(&words))
+                let beside = if beside.is_empty() {
+                    String::new()
+                } else {
+                    format!("; beside it {}", list(&beside))
+                };
+                let kinds = list(&kinds);
+                format!("a mapping with one kind of {kinds}{}{beside}", or_words(&words))
             }
             _ if plain_type(self.node).is_empty() => {
                 let kinds: BTreeSet<_> = self.branches().map(|branch| branch.kind()).collect();

@@ -78,3 +78,34 @@ fn an_explanation_in_full() {
     assert!(whole.contains("\n  arms       The variants"), "{whole}");
     assert!(whole.contains("(required)"), "{whole}");
 }
+
+#[test]
+fn a_law_within_a_law_has_its_fields_once() {
+    let paths = paths(&schema());
+    let within = |path: &&String| path.matches("windowed.law").count() > 1;
+    assert_eq!(paths.iter().find(within), None);
+    for path in
+        ["arms.controller.windowed.law", "faults.toxic.latency.latency", "arms.limiter.fifo"]
+    {
+        assert!(paths.iter().any(|found| found == path), "{path}");
+    }
+    let said = explain(&schema(), "velox").unwrap_err().to_string();
+    assert!(said.ends_with("fields that end so: arms.controller.velox"), "{said}");
+}
+
+#[test]
+fn what_stands_beside_a_kind_is_not_called_one() {
+    for (path, kinds) in [
+        (
+            "faults.toxic",
+            "latency, bandwidth, slow_close, timeout, reset_peer, slicer, limit_data, noop, wave; beside it name, stream, toxicity",
+        ),
+        ("load.open", "constant, poisson, ramp, step, spike, sine, trace"),
+        ("admission.queue", "adaptive_lifo, codel, or the word fifo, lifo, barging"),
+    ] {
+        let text =
+            explain(&schema(), path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = format!("type a mapping with one kind of {kinds} ");
+        assert!(text.contains(&said), "{path}: {text}");
+    }
+}

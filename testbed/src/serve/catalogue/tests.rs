@@ -103,7 +103,7 @@ fn what_is_not_there_is_said_with_what_is() {
 fn a_text_that_is_too_long_is_not_read() {
     let (dir, catalogue) = scratch();
     File::create(dir.path().join("mine/long.yaml")).unwrap().set_len(1 << 30).unwrap();
-    assert!(matches!(catalogue.find("long"), Err(Unfound::Long(_))));
+    assert!(matches!(catalogue.find("long"), Err(Unfound::Refused(_))));
     assert_eq!(catalogue.list().unwrap().len(), 4);
 }
 

@@ -125,8 +125,19 @@ fn whole(input: &mut Input<'_>) -> Parsed<Sentence> {
     }
     let help =
         "a sentence has one bound; write a second expectation, or join them by `and` or `or`";
+    let help = if followed_by_in(input) { ARM_AND_PHASE } else { help };
     expect(input, eof, "nothing more", help)?;
     Ok(Sentence { alternatives })
+}
+
+/// What to do in place of `in` in a sentence, as verdicts have it.
+const ARM_AND_PHASE: &str = "the phase is the field `in` beside the sentence, and an arm stands behind its series: \
+                             last(rpc.ok) of double";
+
+/// Whether the next word is `in`, which no sentence has.
+fn followed_by_in(input: &Input<'_>) -> bool {
+    let rest: &str = input.as_ref();
+    rest.split_whitespace().next() == Some("in")
 }
 
 fn clause(input: &mut Input<'_>) -> Parsed<Clause> {

@@ -213,6 +213,14 @@ fn bounds_are_named_when_wrong() {
             ("max(a)", 7, "expected a comparison or `within`, found the end"),
         ],
     );
+    assert_cure(
+        "the phase is the field `in` beside the sentence, and an arm stands behind its series: last(rpc.ok) of double",
+        &[
+            ("max(a) in degraded <= 2", 8, "expected a comparison or `within`, found `in`"),
+            ("max(a) <= 2 in degraded", 13, "expected nothing more, found `in`"),
+            ("max(a) < max(a) in double", 17, "expected nothing more, found `in`"),
+        ],
+    );
     for (help, text, column, message) in [
         ("one of: <=, <, >=, >, ==", "time_to(a) <= 15s", 10, "expected a comparison, found `)`"),
         ("write: within 11 +- 1.5", "max(a) within 11 + 1", 21, "expected `+-`, found the end"),

@@ -32,7 +32,7 @@ impl Check<'_> {
         let at = format!("{at}/partitions");
         let mut lacking =
             admission.partitions.keys().filter(|name| !client.classes.contains_key(*name));
-        if let Some(name) = lacking.next() {
+        if let Some(name) = lacking.next().filter(|_| !self.is_unknown("client")) {
             let message = format!("arm `{}` has no class `{name}` to give a share to", self.name);
             let help = format!("write `client: {{ classes: {{ {name}: 1 }} }}`");
             self.problems.push(Problem::at_value(at.clone(), message).with_help(help));

@@ -2,7 +2,7 @@
 
 use super::expression::{Names, begins_number, expression, number, operator_follows};
 use super::quantity::{Quantity, quantity};
-use super::{Input, Parsed, Slip, comparison, expect};
+use super::{ARM_AND_PHASE, Input, Parsed, Slip, comparison, expect, followed_by_in};
 use crate::verdict::grammar::{Comparison, Expression, Limit, Measure, What};
 use winnow::combinator::alt;
 use winnow::stream::Stream as _;
@@ -27,7 +27,8 @@ pub(super) fn limit(input: &mut Input<'_>, left: &Expression) -> Parsed<Limit> {
 }
 
 fn compare(input: &mut Input<'_>) -> Parsed<Comparison> {
-    let help = "write `<= 2` (or <, >=, >, ==), or `within 11 +- 1.5`";
+    let bound = "write `<= 2` (or <, >=, >, ==), or `within 11 +- 1.5`";
+    let help = if followed_by_in(input) { ARM_AND_PHASE } else { bound };
     comparison(input).map_err(|slip| {
         let message = slip.message.replace("a comparison", "a comparison or `within`");
         Slip { message, help: help.to_owned(), ..slip }

@@ -19,8 +19,8 @@ const fn in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '(' | '.' | '_' | '-')
 }
 
-/// Words that may follow a number and are no units.
-const WORDS: [&str; 5] = ["and", "or", "for", "of", "within"];
+/// Words that may follow a number and are no units; `in` is what people write there, and is told its cure.
+const WORDS: [&str; 6] = ["and", "or", "for", "of", "within", "in"];
 
 /// A number as it stands in a sentence.
 #[derive(Debug)]
