@@ -115,7 +115,8 @@ fn every_law_does_what_was_written_down() {
         }
         let written = fs::read_to_string(&path).unwrap_or_default();
         let differs = || trace.lines().zip(written.lines()).find(|(is, was)| is != was);
-        assert!(trace == written, "{}: {:?}", path.display(), differs());
+        let cure = "look whether it should be so, and write it down with BLESS=1";
+        assert!(trace == written, "{}: {:?}; {cure}", path.display(), differs());
     }
 }
 
